@@ -1,10 +1,11 @@
-"""Penalties that can be inverted: differences as running sums, weights, and any matrix.
+"""Invertible penalties: differences, diagonal weights, and general matrices.
 
 The paper penalizes the differences of neighboring coefficients, 1/2 |D_d a|^2, with square
-matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. As they are invertible, they
-can be absorbed into the features: with a = D_d^{-1} w the penalty is 1/2 |w|^2 and the features are
-phi^d(x) = D_d^{-T} phi(x). Multiplying by D_1^{-1} is a running sum from the left, by D_1^{-T} one
-from the right, so training needs no matrix; the matrices here are for study and for tests.
+matrices: D_1 has 1 on the diagonal and -1 below it, and D_d = D_1^d. Because they are invertible,
+they can be absorbed into the features: with a = D_d^{-1} w the penalty is 1/2 |w|^2, and the
+features are phi^d(x) = D_d^{-T} phi(x). Multiplication by D_1^{-1} is a cumulative sum from the
+left, and by D_1^{-T} one from the right, so training needs no matrices; those here are for study
+and tests.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ __all__ = [
     "smoothing_matrix",
 ]
 
-# Of differences. The condition number of D_d grows like n^d: for order 10 and 100 coefficients it
-# is 1e16, and no digit of a double is left.
+# The condition number of D_d grows like n^d: for order 10 and 100 coefficients it is 1e16, which
+# leaves no digit of a double.
 MAX_ORDER = 10
 
 
@@ -56,7 +57,7 @@ def difference_matrix(n: int, order: int) -> Floats:
 
 
 def difference_inverse(n: int, order: int) -> Floats:
-    """D_d^{-1}, shape (n, n): lower triangular, all entries whole numbers.
+    """D_d^{-1}, shape (n, n): lower triangular, all entries integers.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class DifferencePenalty:
         return self._behind_held(a)
 
     def _behind_held(self, a: Floats) -> Floats:
-        """Put zeros before the coefficients that are free."""
+        """Return a with zeros for the `held` coefficients in front."""
         if self.held == 0:
             return a
         return np.concatenate([np.zeros((*a.shape[:-1], self.held)), a], axis=-1)
@@ -172,10 +173,10 @@ class DifferencePenalty:
         return np.arange(self.size) >= self.held
 
     def stiffness_bands(self, weights: Floats) -> Floats:
-        """D_d' W D_d by bands, shape (n, size, bandwidth + 1), for weights W (n, size) of features.
+        """Bands of D_d' W D_d, shape (n, size, bandwidth + 1), for weights W (n, size) per feature.
 
-        Entry [j, k, p] stands at (k, k + p) of feature j's matrix. A weight of 0 takes its row of
-        D_d away.
+        Entry [j, k, p] is entry (k, k + p) of feature j's matrix. A weight of 0 removes its row of
+        D_d.
         """
         out = np.zeros((*weights.shape, self.bandwidth + 1))
         signs = np.array([(-1.0) ** i * comb(self.order, i) for i in range(self.order + 1)])
@@ -198,11 +199,11 @@ class DifferencePenalty:
 
 @lru_cache(maxsize=64)
 def _compiled(order: int, size: int, support: int, held: int) -> _core.Penalty:
-    """Make the twin of a penalty of differences; groups of other variances ask for the same."""
+    """Return the twin of a penalty of differences, cached for groups with other variances."""
     return _core.difference_penalty(order, size, support, held)
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+@dataclass(frozen=True, eq=False)
 class DiagonalPenalty:
     """``1/2 sum_k (a_k / weight_k)^2``: the penalty of a basis with orthogonal derivatives.
 
@@ -250,7 +251,7 @@ class DiagonalPenalty:
         return self.weights > 0
 
     def stiffness_bands(self, weights: Floats) -> Floats:
-        """T^{-T} W T^{-1} by bands, shape (n, size, 1), for weights W (n, size) of features."""
+        """Bands of T^{-T} W T^{-1}, shape (n, size, 1), for weights W (n, size) per feature."""
         diagonal = self.difference(self.difference(np.ones(self.size)))
         return (weights * diagonal)[:, :, None]
 
@@ -319,7 +320,7 @@ class MatrixPenalty:
         return np.ones(self.size, dtype=np.bool_)
 
     def stiffness_bands(self, weights: Floats) -> Floats:
-        """D' W D by bands, shape (n, size, bandwidth + 1), for weights W (n, size) of features."""
+        """Bands of D' W D, shape (n, size, bandwidth + 1), for weights W (n, size) per feature."""
         out = np.zeros((*weights.shape, self.bandwidth + 1))
         for p in range(self.bandwidth + 1):
             n = self.size - p

@@ -1,4 +1,4 @@
-"""PathSearchCV: choose C, and more if asked, by cross-validation along paths."""
+"""PathSearchCV: cross-validation of C along paths, and of other parameters on request."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = ["PathSearchCV"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-C_RANGE = (1e-3, 1e2)  # of the default path; benchmarks/path.py finds the best between 0.2 and 100
+C_RANGE = (1e-3, 1e2)  # of the default path; the best C in benchmarks/path.py is from 0.2 to 100
 SEARCH_SHARE = 0.9  # of time_limit, so that time is left for the final fit
 
 
 def _if_offered(name: str) -> Callable[[Method], Method]:
-    """Make a method available if the estimator has one of this name."""
+    """Return a decorator that makes a method available if the estimator has it."""
 
     def check(self: PathSearchCV) -> bool:
         getattr(getattr(self, "best_estimator_", self.estimator), name)
@@ -201,11 +201,11 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         watch: Watch,
         line: SearchLine,
     ) -> Comparison:
-        """Follow the path of every setting, until the watch says to stop."""
+        """Follow the path of C for every setting, until the watch stops it."""
         grid, scorer = self._grid(), check_scoring(self.estimator, scoring=self.scoring)
         found: list[Candidate] = []
         for number, params in enumerate(grid, start=1):
-            # C is what a path changes; None would stand for another choice of knots.
+            # The path sets C; with None, the estimator would choose other knots.
             model = clone(self.estimator).set_params(**params, C=1.0)
             setting = Setting.prepare(model, X, y, sample_weight)
             if not found:
@@ -230,7 +230,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         return grid
 
     def _path(self, unit: float) -> Floats:
-        """Return the values of C to compare, in increasing order; by default in this unit."""
+        """Return the values of C to compare, ascending; the default ones are times `unit`."""
         if isinstance(self.Cs, Integral):
             return np.geomspace(*C_RANGE, int(self.Cs)) * unit
         Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
@@ -243,7 +243,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _follow(
         self, setting: Setting, folds: list[Fold], Cs: Floats, scorer: Any, watch: Watch
     ) -> list[FoldPath | None]:
-        """Follow the path of one setting in every fold, side by side."""
+        """Follow the path of one setting in every fold, in parallel."""
         rows = setting.training_set.rows
         watch.n_rows = rows.n_rows
         n_threads = thread_count(self.n_jobs)
@@ -263,10 +263,10 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             watch.fail(error)
         return paths
 
-    # -- what came out ---------------------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------------------
 
     def _choose(self, compared: Comparison, watch: Watch) -> dict[str, Any]:
-        """Return what was learned by comparing."""
+        """Return the fitted attributes that follow from the comparison."""
         results = compared.results()
         index = self._best_index(results["mean_test_score"], compared.n_splits, watch)
         return {
@@ -279,7 +279,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         }
 
     def _best_index(self, mean: Floats, n_splits: int, watch: Watch) -> int:
-        """Return the place of the best setting, or say why there is none."""
+        """Return the index of the best setting; raise if no setting was scored."""
         if not np.isnan(mean).all():
             return int(np.nanargmax(mean))
         if watch.error is not None:
@@ -294,7 +294,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _train_best(
         self, params: dict[str, Any], X: Input, y: Input, sample_weight: Input, began: float
     ) -> tuple[AdditiveEstimator, BaseException | None]:
-        """Train the best setting on all rows; also return what was raised after it was stored."""
+        """Train the best setting on all rows; also return an error raised after it was stored."""
         model = clone(self.estimator).set_params(**params)
         limit, raised = model.time_limit, None
         if self.time_limit is not None:
@@ -305,7 +305,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             model.time_limit = left if limit is None else min(left, limit)
         try:
             model.fit(X, y, sample_weight=sample_weight)
-        except BaseException as error:  # Ctrl-C too
+        except BaseException as error:  # also Ctrl-C
             if not hasattr(model, "terms_"):
                 raise
             raised = error
@@ -313,7 +313,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         return model, raised
 
     def _warn(self, compared: Comparison, watch: Watch) -> None:
-        """Warn of what was not reached."""
+        """Warn if the search was stopped, or if fits did not converge."""
         said, n_unconverged = [], compared.n_unconverged
         mean = self.cv_results_["mean_test_score"]
         if watch.reason is not None:

@@ -124,11 +124,11 @@ def test_values_in_order_are_a_sample(dtype):
     column = np.array([3, 1, 2, 2, 9], dtype=dtype)
     if dtype != np.int64:
         column[3] = np.nan
-    for seen in (Sample.of(column, None), Sample.in_order(np.sort(column))):
+    for seen in (Sample.of(column, None), Sample.of_sorted(np.sort(column))):
         assert_array_equal(seen.values, np.sort(column[~np.isnan(column)]))
         assert_array_equal(seen.total, np.arange(1, len(seen.values) + 1))
         assert seen.values.dtype == np.float64
-    assert len(Sample.in_order(np.full(3, np.nan)).values) == 0
+    assert len(Sample.of_sorted(np.full(3, np.nan)).values) == 0
 
 
 def test_spread_knots_are_everywhere():
@@ -593,7 +593,7 @@ def test_knots_of_tails_at_once_are_those_one_by_one(dtype, n_bins):
     found = tail_knots(block, lo, hi, n_bins)
     n_tails = 0
     for row, values, first, last in zip(found, block, lo, hi, strict=True):
-        seen = Sample.in_order(values)
+        seen = Sample.of_sorted(values)
         if has_long_tail(seen, first, last):
             n_tails += 1
             expected = filled(quantile_knots(seen, first, last, n_bins), n_bins, dtype)
@@ -627,7 +627,7 @@ def test_spread_knots_at_once_are_those_one_by_one(dtype, n_bins):
     found = all_spread_knots(block, lo, hi, n_bins, 2)
     n_placed = 0
     for row, values, first, last in zip(found, block, lo, hi, strict=True):
-        seen = Sample.in_order(values)
+        seen = Sample.of_sorted(values)
         if len(with_ends(seen.distinct, first, last)) <= n_bins + 1 or n_bins < 6:
             assert np.isnan(row).all()
             continue
@@ -659,12 +659,14 @@ def test_columns_are_sorted(dtype, order):
     some = np.array([6, 0, 4, 2, 3, 1])
     expected = np.sort(X[np.ix_(rows, some)].T, axis=1)
     for n_threads in (1, 2, 5):
-        found = open_table(X).in_order(rows, some, n_threads)
+        found = open_table(X).sorted_columns(rows, some, n_threads)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(open_table(X[::-1]).in_order(n - 1 - rows, some), expected)
+        np.testing.assert_array_equal(
+            open_table(X[::-1]).sorted_columns(n - 1 - rows, some), expected
+        )
     whole = open_table(np.round(np.nan_to_num(X[:, [0, 3]])).astype(np.int64))
-    ints = whole.in_order(rows, [1, 0])
+    ints = whole.sorted_columns(rows, [1, 0])
     np.testing.assert_array_equal(ints, np.sort(whole.array[np.ix_(rows, [1, 0])].T, axis=1))
 
 

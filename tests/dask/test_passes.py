@@ -75,7 +75,7 @@ def test_products_with_the_hessian_take_one_pass(client):
         before = cluster.n_passes
         leveled = V + curvature.level(V)[:, None]
         product = curvature.times(leveled)
-        known = cluster.noted(product.node.key)
+        known = cluster.cached(product.node.key)
         assert cluster.n_passes == before + 1
         sums, in_all = cluster.add_up(
             Call(PART, "raw_sums", (product.node,)), Apply(np.sum, (product.node,), {"axis": 1})

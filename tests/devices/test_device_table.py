@@ -16,7 +16,7 @@ def test_columns_in_order_are_those_of_the_host(dtype):
     if dtype != np.int16:
         X[::7, 2] = np.nan
     rows, columns = np.array([3, 9, 1, 40, 41, 7, 14]), [4, 2, 0]
-    found = DeviceTable(X).in_order(rows, columns)
-    expected = ArrayTable(X).in_order(rows, columns)
+    found = DeviceTable(X).sorted_columns(rows, columns)
+    expected = ArrayTable(X).sorted_columns(rows, columns)
     assert found.dtype == DeviceTable(X).dtype
     np.testing.assert_array_equal(found, expected)

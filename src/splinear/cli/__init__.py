@@ -1,7 +1,7 @@
 """The command ``splinear``. Needs typer and rich: ``pip install 'splinear[cli]'``.
 
-A file per command, each of which adds itself to the app. typer and rich are imported inside of
-functions, so that the package can be imported, and can say what is missing, without them.
+Each command has a file of its own, and adds itself to the app. typer and rich are imported inside
+functions, so that the package can be imported without them, and can say what is missing.
 """
 
 from splinear.cli.app import main, make_app

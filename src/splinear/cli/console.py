@@ -1,4 +1,4 @@
-"""What all commands share: where they print, and how they fail."""
+"""Consoles and error handling of all commands."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["FAILED", "INTERRUPTED", "WRONG_USAGE", "OptionError", "failing_well", "make_console"]
 
 FAILED, WRONG_USAGE = 1, 2
-INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
+INTERRUPTED = 130  # exit code as in a shell: 128 + SIGINT
 
 
 class OptionError(ValueError):
-    """An option that makes no sense, whatever is in the files."""
+    """An invalid option, whatever the files contain."""
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Make a console on stdout or stderr that prints text as it is."""
+    """Return a console on stdout or stderr that prints text without markup."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False)
@@ -29,9 +29,10 @@ def make_console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def failing_well() -> Iterator[None]:
-    """Say in one line what a user can do something about, and exit with a code other than 0.
+    """Print expected errors in one line, and exit with a nonzero code.
 
-    1 for a failure, 2 for wrong usage, 130 after Ctrl-C. Warnings are one line as well.
+    The code is 1 for a failure, 2 for wrong usage, and 130 after Ctrl-C. Warnings are printed in
+    one line as well.
     """
     import typer
 
@@ -59,7 +60,7 @@ def _fail(message: str, code: int = FAILED) -> None:
 
 
 def _one_line(error: BaseException) -> str:
-    """Return what an exception says in one line; of the system's, which file it is about."""
+    """Return the message of an exception in one line; system errors name their file."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

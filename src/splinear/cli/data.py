@@ -1,4 +1,4 @@
-"""Files of rows: opened, matched to a model, read in blocks."""
+"""Opens files of rows, matches them to a model, and reads them in blocks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["blocks", "open_data", "open_for", "some_rows"]
 
-READABLE = [name for name in FORMATS if name != ".npy"]  # which has no place for a target
+READABLE = [name for name in FORMATS if name != ".npy"]  # .npy files have no target
 
 
 def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Table:
-    """Open a file of rows, or a folder of Parquet files; the columns `text` of CSV as text."""
+    """Open a file of rows or a folder of Parquet files; `text` names text columns of CSV."""
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise OptionError(
             f"--delimiter must be one character; got {delimiter!r}; a tab is $'\\t' in a shell"
@@ -49,9 +49,9 @@ def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Ta
 
 
 def open_for(model: AdditiveEstimator, path: Path, delimiter: str | None) -> Table:
-    """Open a file whose rows are those of a model: its columns by name, others left out.
+    """Open a file for a model: its features are found by name, other columns are left out.
 
-    Categories that were text in training are read as text, even where they look like numbers.
+    Categories that were text in training are read as text, even if they look like numbers.
     """
     names = getattr(model, "feature_names_in_", None)
     table = open_data(path, delimiter, _text_features(model))
@@ -67,7 +67,7 @@ def open_for(model: AdditiveEstimator, path: Path, delimiter: str | None) -> Tab
 
 
 def _by_position(model: AdditiveEstimator, table: Table) -> Table:
-    """Match columns without names, in the model or in the file."""
+    """Match columns by position, if the model or the file has no names."""
     if not table.is_sparse:
         raise ValueError(
             f"the model was fitted without column names, so those of {table} cannot be matched"
@@ -90,7 +90,7 @@ def _text_features(model: AdditiveEstimator) -> list[str]:
 
 
 def blocks(table: Table) -> Iterator[tuple[slice, Input]]:
-    """Yield all rows in order, some at a time, as estimators take them: in frames, or sparse."""
+    """Yield slices of rows and the rows for estimators, as data frames or sparse matrices."""
     if not isinstance(table, ArrowTable):
         yield from table.chunks()
         return
@@ -103,5 +103,5 @@ def blocks(table: Table) -> Iterator[tuple[slice, Input]]:
 
 
 def some_rows(block: Input, kept: AnyArray) -> Input:
-    """Return the rows of a block that are `kept`, a mask."""
+    """Return the rows of a block that the mask `kept` selects."""
     return block[kept] if not hasattr(block, "filter") else block.filter(np.asarray(kept))

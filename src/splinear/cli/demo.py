@@ -1,4 +1,4 @@
-"""``splinear demo``: models of several kinds beside each other, and a picture of curves."""
+"""``splinear demo``: a comparison of several kinds of models, and a picture of curves."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,7 +43,7 @@ def add_demo(app: "typer.Typer") -> None:
 
 
 def _picture_path(output: Path) -> Path:
-    """Find where the picture goes, and refuse early what could not be written later."""
+    """Return the path of the picture; raise early if it cannot be written."""
     path = output / PICTURE if output.is_dir() else output
     check_output(path, FORMATS)
     if find_spec("matplotlib") is None:
@@ -52,7 +52,7 @@ def _picture_path(output: Path) -> Path:
 
 
 def _run_demo(splits: int, seed: int) -> "list[Measured]":
-    """Evaluate every model on every data set, with a progress bar on stderr."""
+    """Return the results of every model on every data set, with progress on stderr."""
     from splinear.demo import evaluate, load_data_sets, make_models
 
     data_sets, models = load_data_sets(), make_models(seed)
@@ -80,7 +80,7 @@ def _print_results(results: "list[Measured]", splits: int) -> None:
 
 
 def _table(results: "list[Measured]") -> "Table":
-    """Make one row per result, with a line between data sets."""
+    """Return a table with one row per result, and a line between data sets."""
     from rich import box
     from rich.table import Table
 

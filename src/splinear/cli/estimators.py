@@ -1,4 +1,4 @@
-"""From options to an estimator, and how far its fit has got."""
+"""The estimator that the options ask for, and the progress of its fit."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ LOSSES: dict[str, dict[str, Callable[..., AdditiveEstimator]]] = {
         "epsilon_insensitive": AdditiveSVR,
     },
 }
-WITHOUT_LOSS = ("log", "epsilon_insensitive")  # which are all that their estimators have
-BEFORE = 0.9  # how much of a fit is over when the smoothness of its terms is chosen
+WITHOUT_LOSS = ("log", "epsilon_insensitive")  # the only losses of their estimators
+BEFORE = 0.9  # share of a fit that choosing the smoothness takes
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What the options ask for; None is the estimator's own choice."""
+    """The options of a fit; None is the estimator's own choice."""
 
     loss: str | None = None
     C: float | None = None
@@ -46,7 +46,7 @@ class FitOptions:
 
 
 def task_of(loss: str | None, task: str | None, seems: str) -> str:
-    """Return the task: as asked for, as the loss says, or as the target seems to be."""
+    """Return the task: as given, as implied by the loss, or as guessed from the target."""
     by_loss = next((name for name, losses in LOSSES.items() if loss in losses), None)
     if loss is not None and by_loss is None:
         known = ", ".join(name for losses in LOSSES.values() for name in losses)
@@ -59,7 +59,7 @@ def task_of(loss: str | None, task: str | None, seems: str) -> str:
 
 
 def make_estimator(task: str, wanted: FitOptions) -> AdditiveEstimator:
-    """Make the estimator of a task and a loss."""
+    """Return the estimator of a task and a loss."""
     loss = wanted.loss or next(iter(LOSSES[task]))
     make = LOSSES[task][loss]
     more: dict[str, object] = {} if loss in WITHOUT_LOSS else {"loss": loss}
@@ -74,7 +74,7 @@ def make_estimator(task: str, wanted: FitOptions) -> AdditiveEstimator:
 
 @dataclass
 class Share:
-    """About how much of a fit is over, from 0 to 1, by how fast the gaps of its models shrink."""
+    """Estimates how much of a fit is done, from 0 to 1, from the decrease of the gaps."""
 
     tol: float
     n_problems: int = 1
@@ -82,7 +82,7 @@ class Share:
     first: dict[tuple[object, str | None], float] = field(default_factory=dict)
 
     def of(self, progress: Progress) -> float:
-        """Return the share, which never shrinks."""
+        """Return the share, which never decreases."""
         what = (progress.label, progress.phase)
         first = self.first.setdefault(what, max(progress.gap, 10.0 * self.tol))
         left = math.log(max(progress.gap, self.tol) / self.tol) / math.log(first / self.tol)

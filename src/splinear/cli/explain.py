@@ -1,4 +1,4 @@
-"""``splinear explain``: what each column adds to the score of a row."""
+"""``splinear explain``: the contributions of columns to the scores of rows."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -57,13 +57,13 @@ def add_explain(app: "typer.Typer") -> None:
 
 
 def _class(model: AdditiveEstimator, label: str) -> object:
-    """Find a class by what is printed for it."""
+    """Return the class whose text is `label`."""
     classes = model.classes_.tolist() if is_classifier(model) else []
     found = [name for name in classes if str(name) == label]
     if not found:
         known = shown(map(str, classes)) if classes else "none: it predicts numbers"
         raise ValueError(f"the model has no class {label!r}; its classes are {known}")
-    # Two classes share a score, that of the second.
+    # Two classes share one score, that of the second.
     return found[0] if len(classes) > 2 else _second(classes, found[0])
 
 
@@ -78,7 +78,7 @@ def _second(classes: list[object], label: object) -> object:
 def _print(
     model: AdditiveEstimator, table: Table, wanted: list[int], target: object, top: int
 ) -> None:
-    """Print some rows, which are numbered from 1 on."""
+    """Print the explanations of some rows, numbered from 1 on."""
     import typer
 
     if wanted[-1] > table.shape[0]:
@@ -89,7 +89,7 @@ def _print(
 
 
 def _found(table: Table, wanted: list[int]) -> Iterator[tuple[int, Input]]:
-    """Yield rows by their numbers, in order; the file is read as far as the last of them."""
+    """Yield rows and their numbers, in order, reading the file only as far as needed."""
     for rows, block in blocks(table):
         for number in wanted:
             if rows.start < number <= rows.stop:
@@ -99,7 +99,7 @@ def _found(table: Table, wanted: list[int]) -> Iterator[tuple[int, Input]]:
 
 
 def _write(model: AdditiveEstimator, table: Table, target: object, output: Path) -> None:
-    """Write what each term adds to the score of each row."""
+    """Write the contributions of all terms to the scores of all rows."""
     with table_writer(output) as write, tracking("Explaining", table.shape[0], "rows") as track:
         for rows, block in blocks(table):
             write(_columns(model, block, target))
@@ -107,9 +107,10 @@ def _write(model: AdditiveEstimator, table: Table, target: object, output: Path)
 
 
 def _columns(model: AdditiveEstimator, X: Input, target: object) -> Columns:
-    """Return prediction, score, base value and contributions; without a target, of each row's own.
+    """Return prediction, score, base value and contributions, as columns.
 
-    Standard errors would take longer than all the rest.
+    Without a target they are those of each row's predicted class. Standard errors are left out,
+    because they would take longer than everything else.
     """
     parts = np.asarray(contributions(model, X, target=target))
     base = np.broadcast_to(base_value(model, target=target), (len(parts), *parts.shape[2:]))

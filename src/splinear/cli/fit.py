@@ -1,4 +1,4 @@
-"""``splinear fit``: from a file to a model."""
+"""``splinear fit``: trains a model on a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ __all__ = ["add_fit"]
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a model is to be trained on: rows, their target and their weights."""
+    """The training data: rows, their target and their weights."""
 
     table: Table
     target: TargetColumn
@@ -47,13 +47,13 @@ class Data:
 
     @property
     def held_out(self) -> AnyArray:
-        """The rows to measure on, a mask."""
+        """A mask of the rows to measure on."""
         mask: AnyArray = self.target.there & (self.weights == 0.0)
         return mask
 
     @property
     def n_held_out(self) -> int:
-        """Number of these rows."""
+        """Number of rows to measure on."""
         return int(np.sum(self.held_out))
 
 
@@ -111,7 +111,7 @@ def _read(
     task: str | None,
     holdout: float,
 ) -> Data:
-    """Open the file, and print its columns and target."""
+    """Read the data of a file, and print its columns and target."""
     table, column = read_target(_without(open_data(path, delimiter), drop), target)
     chosen = task_of(wanted.loss, task, column.task)
     column.check(chosen)
@@ -165,7 +165,7 @@ def _say_rows(data: Data) -> None:
 
 
 def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
-    """Train a model, with progress on stderr."""
+    """Return a trained model, with progress on stderr."""
     model = make_estimator(data.task, wanted)
     weights = None if np.all(data.weights == 1.0) else data.weights
     one_by_one = type(model).__name__ == "AdditiveSVC"
@@ -176,7 +176,7 @@ def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
         def tell(progress: Progress) -> None:
             phase = "" if progress.phase is None else f"{progress.phase}, "
             now = f"{phase}pass {progress.n_iter}, gap {progress.gap:.1e}"
-            track(99 * share.of(progress), now)  # a certificate follows
+            track(99 * share.of(progress), now)  # the certificate follows
 
         model.set_params(callback=tell)
         model.fit(data.table, data.target.values, sample_weight=weights)
@@ -184,7 +184,7 @@ def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
 
 
 def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
-    """Save the model, measure it, and say what to do next."""
+    """Save the model, print its measures, and suggest the next command."""
     import splinear
 
     splinear.save(model, output)

@@ -1,4 +1,4 @@
-"""The group of commands, whose errors of usage are one line. Imported with typer only."""
+"""The group of commands, with usage errors in one line. Imported only if typer is installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["OneLineErrors"]
 
 
 class OneLineErrors(TyperGroup):
-    """Commands that say in one line what is wrong with how they were called."""
+    """A group of commands that prints usage errors in one line."""
 
     def main(
         self,
@@ -23,11 +23,12 @@ class OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: object,
     ) -> object:
-        """Run a command, and end the process with its exit code if `standalone_mode`."""
+        """Run a command, and exit with its code if `standalone_mode`."""
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except Exception as error:
-            # The base of such errors is click's or typer's own, by the version of typer.
+            # The base class of such errors is click's or typer's own, depending on the version of
+            # typer.
             if not standalone_mode or not hasattr(error, "format_message"):
                 raise
             context = getattr(error, "ctx", None)

@@ -1,4 +1,4 @@
-"""How good a model is on the rows of a file that it has not seen."""
+"""Measures of a model's quality on held-out rows of a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["measure_rows"]
 def measure_rows(
     model: AdditiveEstimator, table: Table, y: AnyArray, wanted: AnyArray, track: Track
 ) -> list[Measure]:
-    """Measure a model on the `wanted` rows, a mask; y and wanted (n_rows,)."""
+    """Return the measures of a model on the rows in the mask `wanted` (n_rows,)."""
     scores = []
     for rows, block in blocks(table):
         track(rows.start, "")

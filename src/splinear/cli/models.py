@@ -1,4 +1,4 @@
-"""Model files."""
+"""Loads model files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["load_model"]
 
 
 def load_model(path: Path) -> AdditiveEstimator:
-    """Read a model that ``splinear fit`` or `splinear.save` has written."""
+    """Return a model that ``splinear fit`` or `splinear.save` has written."""
     import splinear
 
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Arguments and options of the commands, with what their help says. Imported with typer only."""
+"""Arguments and options of the commands, with their help. Imported only if typer is installed."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias

@@ -1,4 +1,4 @@
-"""Files that are written: all of them, or nothing."""
+"""Output files, which are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Write: TypeAlias = Callable[[Columns], None]
 
 
 def check_output(path: Path, endings: Sequence[str] = ()) -> None:
-    """Refuse early what could not be written later."""
+    """Raise early if a file cannot be written."""
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder; name a file in it")
     if endings and path.suffix.lower() not in endings:
@@ -35,14 +35,14 @@ def check_output(path: Path, endings: Sequence[str] = ()) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file of text, at once."""
+    """Write a text file, which replaces an existing one when complete."""
     with _named(str(path)), written_whole(path) as file:
         file.write(text.encode())
 
 
 @contextmanager
 def table_writer(path: Path | None) -> Iterator[Write]:
-    """Yield what writes rows, some at a time, as CSV or Parquet; None: CSV to stdout."""
+    """Yield a function that writes blocks of rows as CSV or Parquet, or to stdout for None."""
     if path is None:
         with _writing(sys.stdout.buffer, "stdout", parquet=False) as write:
             yield write
@@ -54,7 +54,7 @@ def table_writer(path: Path | None) -> Iterator[Write]:
 
 @contextmanager
 def _writing(file: BinaryIO, name: str, *, parquet: bool) -> Iterator[Write]:
-    """Yield what writes rows into an open file; its columns are those of the first."""
+    """Yield a function that writes blocks of rows to an open file; the first sets the columns."""
     arrow = import_arrow("a table", "pyarrow")
     module = import_arrow("a table", "pyarrow.parquet" if parquet else "pyarrow.csv")
     make = module.ParquetWriter if parquet else module.CSVWriter
@@ -76,7 +76,7 @@ def _writing(file: BinaryIO, name: str, *, parquet: bool) -> Iterator[Write]:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Say what could not be written."""
+    """Add the name of the file to errors of writing."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""``splinear predict``: from a model and a file to predictions."""
+"""``splinear predict``: predictions for the rows of a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +50,7 @@ def add_predict(app: "typer.Typer") -> None:
 
 
 def _predict(model: AdditiveEstimator, table: Table, keep: list[str], output: Path | None) -> None:
-    """Write the predictions of all rows, a block at a time."""
+    """Write the predictions of all rows, block by block."""
     features = list(range(table.shape[1]))
     if keep:
         table, features = _with_columns(table, keep)
@@ -63,7 +63,7 @@ def _predict(model: AdditiveEstimator, table: Table, keep: list[str], output: Pa
 
 
 def _with_columns(table: Table, keep: list[str]) -> tuple[Table, list[int]]:
-    """Return the table with these columns too, and where the features are in it."""
+    """Return the table with these columns added, and the positions of the features in it."""
     if not isinstance(table, ArrowTable):
         raise ValueError(f"the columns of {table} have no names: leave out --keep")
     unknown = [name for name in keep if name not in table.all_names]

@@ -1,4 +1,4 @@
-"""Tables for people: what a file holds, how good a model is, what matters in it."""
+"""Printed tables: the columns of a file, the measures of a model, its importances."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["columns_table", "measures_table", "sparse_text", "target_text", "terms_table"]
 
-MOST_COLUMNS = 40  # that are listed
+MOST_COLUMNS = 40  # columns listed
 MOST_TERMS = 10
-LONGEST_NAME = 30  # characters that are shown
-LEAST = 20  # characters for values, whatever is beside them
+LONGEST_NAME = 30  # characters of a name
+LEAST = 20  # least characters for values
 GAP = 3  # characters between two columns
-NAMED = 4  # levels and classes
-BAR = 20  # characters
+NAMED = 4  # levels or classes listed
+BAR = 20  # characters of the longest bar
 
 
 def columns_table(columns: list[ColumnProfile], n_rows: int, width: int) -> Table:
-    """List columns: what they hold, how many gaps, which values; `width` characters wide."""
+    """Return a table of columns with their kinds, missing values and values."""
     headings = ("column", "kind", "missing")
     rows = [
         (
@@ -52,14 +52,14 @@ def columns_table(columns: list[ColumnProfile], n_rows: int, width: int) -> Tabl
 
 
 def sparse_text(rows: Rows) -> str:
-    """Describe a sparse table, whose columns have no names."""
+    """Return a description of a sparse table, whose columns have no names."""
     n_columns = rows.shape[1]
     share = rows.values_per_row / max(1, n_columns)
     return f"{n_columns:,} columns of numbers, sparse: {share:.1%} of the values are not 0"
 
 
 def target_text(target: TargetColumn, task: str, *, is_chosen: bool) -> str:
-    """Say what is predicted, and how to have it otherwise."""
+    """Return a description of the target and task, and how to change the latter."""
     values = target.values[target.there]
     if task == "regression":
         what = f"numbers from {values.min():.6g} to {values.max():.6g}, mean {values.mean():.4g}"
@@ -74,7 +74,7 @@ def target_text(target: TargetColumn, task: str, *, is_chosen: bool) -> str:
 
 
 def measures_table(measures: list[Measure]) -> Table:
-    """List measures beside what no features would reach."""
+    """Return a table of measures and their baselines."""
     table = _table("on rows held out", right=("model", "no features"))
     for found in measures:
         table.add_row(found.name, f"[bold]{found.value}[/]", found.baseline)
@@ -82,10 +82,10 @@ def measures_table(measures: list[Measure]) -> Table:
 
 
 def terms_table(model: AdditiveEstimator) -> Table:
-    """List the features that matter most, with a bar for each."""
+    """Return a table of the most important terms, with a bar for each."""
     importances = model.feature_importances_
     names = getattr(model, "feature_names_in_", None)
-    first = 0 if model._columns.zero_based else 1  # as the file counts columns
+    first = 0 if model._columns.zero_based else 1  # index of the first column in the file
     order = np.argsort(-importances, kind="stable")
     table = _table("most important", right=("importance",), last="")
     largest = max(float(importances.max(initial=0.0)), 1e-300)
@@ -114,14 +114,14 @@ def _table(*left: str, right: tuple[str, ...] = (), last: str | None = None) -> 
 
 
 def _text(text: str) -> RenderableType:
-    """Return text that is printed as it is, whatever is in it."""
+    """Return text that is printed without markup."""
     from rich.text import Text
 
     return Text(text)
 
 
 def _shortened(text: str, most: int) -> str:
-    """Return at most this many characters of a text, and a mark where there is more."""
+    """Return a text, truncated to `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -1,4 +1,4 @@
-"""What is in a file, column by column: kinds, gaps, levels, ranges. One pass over the rows."""
+"""A profile of a file's columns: kinds, missing values, levels, ranges, in one pass."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from splinear.tables.values import Kind, Values, factor, numbers
 
 __all__ = ["ColumnProfile", "profile"]
 
-MANY = 20  # distinct numbers are counted up to this many
-LONGEST = 10_000  # levels are counted up to this many
+MANY = 20  # distinct numbers that are counted, at most
+LONGEST = 10_000  # levels that are counted, at most
 
 
 @dataclass
 class ColumnProfile:
-    """What one column holds.
+    """The profile of one column.
 
     Attributes
     ----------
@@ -27,12 +27,12 @@ class ColumnProfile:
     kind : Kind
     n_rows, n_gaps : int
     lo, hi : float
-        Of numbers, NaN if there are none.
+        The range of numbers; NaN if there are none.
     is_whole : bool
-        Whether all numbers are whole.
+        Whether all numbers are integers.
     counts : Counter
-        Rows per level of a category, or per value of a column of few numbers; of more than
-        10,000 levels, or 20 numbers, not all.
+        Rows per level of a category, or per value of a column with few numbers. It is incomplete
+        for more than 10,000 levels or 20 numbers.
     """
 
     name: str
@@ -46,22 +46,22 @@ class ColumnProfile:
 
     @property
     def is_category(self) -> bool:
-        """Whether the column is one of levels."""
+        """Whether the column is a category."""
         return self.kind in (Kind.CATEGORY, Kind.OBJECT)
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is at most one value, gaps being one."""
+        """Whether there is at most one value; a missing value counts as one."""
         n_values = len(self.counts) + (self.n_gaps > 0)
         return n_values <= 1 and (self.is_category or self.kind is Kind.NUMBER)
 
     @property
     def is_identifier(self) -> bool:
-        """Whether about every row has a level of its own."""
+        """Whether nearly every row has a level of its own."""
         return self.is_category and 2 * len(self.counts) > self.n_rows > MANY
 
     def add(self, values: Values) -> None:
-        """Look at more rows."""
+        """Add rows."""
         self.n_rows += len(values)
         if self.is_category:
             distinct, places = factor(values)
@@ -86,7 +86,7 @@ class ColumnProfile:
 
 
 def profile(table: Table) -> list[ColumnProfile]:
-    """Look at all columns of a table that has names."""
+    """Return the profiles of all columns of a table with names."""
     found = [
         ColumnProfile(name, kind) for name, kind in zip(table.names or (), table.kinds, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""How far something has got: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Progress: a bar with the remaining time on a terminal, and plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Track", "tracking"]
 
 EVERY = 10.0  # seconds between two lines of a log
 
-Track: TypeAlias = Callable[[float, str], None]  # told how much is done, and what comes next
+Track: TypeAlias = Callable[[float, str], None]  # track(amount done, description)
 
 
 @contextmanager
 def tracking(title: str, total: float, unit: str = "") -> Iterator[Track]:
-    """Show on stderr how far something of size `total` has got.
+    """Show the progress of a task of size `total` on stderr.
 
     The end is reported in one line: "title: 21/21, 3.2 s", or, with a unit, "title: 32,561 rows,
-    0.4 s". In a log there are lines before it only if it takes longer than ten seconds.
+    0.4 s". In a log, other lines are printed only if the task takes longer than ten seconds.
     """
     console = make_console(stderr=True)
     began = time.monotonic()
@@ -37,7 +37,7 @@ def tracking(title: str, total: float, unit: str = "") -> Iterator[Track]:
 
 @contextmanager
 def _bar(console: Console, title: str, total: float) -> Iterator[Track]:
-    """Draw a bar that is gone when it is full."""
+    """Show a bar, which is removed at the end."""
     from rich.markup import escape
     from rich.progress import (
         BarColumn,
@@ -68,7 +68,7 @@ def _bar(console: Console, title: str, total: float) -> Iterator[Track]:
 
 @contextmanager
 def _lines(console: Console, title: str, total: float) -> Iterator[Track]:
-    """Print a line every now and then."""
+    """Print a line every 10 seconds."""
     began = last = time.monotonic()
 
     def track(done: float, text: str) -> None:

@@ -1,4 +1,4 @@
-"""``splinear report``: a page on a model, with measures on the rows of a file."""
+"""``splinear report``: an HTML page on a model, with measures on the rows of a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["PAGES", "add_report", "write_page"]
 
 PAGES = (".html", ".htm")
-MOST_ROWS = 100_000  # that a page measures a model on
+MOST_ROWS = 100_000  # of the sample that a page measures a model on
 
 
 def add_report(app: "typer.Typer") -> None:
@@ -66,9 +66,9 @@ def write_page(
     target: TargetColumn | None,
     title: str | None = None,
 ) -> None:
-    """Write the page of a model, with the rows of a table that are `kept`, if there are any.
+    """Write the page of a model, with measures on the rows in the mask `kept`, if any.
 
-    Of more than 100,000 rows these are a sample.
+    If there are more than 100,000 rows, a sample is used.
     """
     from splinear.report import write
 
@@ -82,7 +82,7 @@ def write_page(
 
 
 def _sampled(kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which of the kept rows to read."""
+    """Return a mask of a sample of the kept rows."""
     rows = np.flatnonzero(kept)
     if len(rows) <= MOST_ROWS:
         return kept
@@ -92,7 +92,7 @@ def _sampled(kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _gathered(table: Table, kept: NDArray[np.bool_]) -> Input:
-    """Return the rows of a table that are kept, in memory."""
+    """Return the kept rows of a table, in memory."""
     parts = []
     with tracking("Reading", table.shape[0], "rows") as track:
         for rows, block in blocks(table):

@@ -43,7 +43,7 @@ def add_reproduce(app: "typer.Typer") -> None:
 
 
 def _check_page(folder: Path) -> None:
-    """Refuse early what could not be written, or drawn, later."""
+    """Raise early if the page cannot be written or its pictures drawn."""
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise OSError(f"cannot write into {folder}: {existing} is not a folder")

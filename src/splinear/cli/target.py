@@ -1,4 +1,4 @@
-"""The target: its values, which rows have one, and what kind of model it asks for."""
+"""The target column: its values, its missing values, and the task that it suggests."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from splinear.tables.values import Kind, is_missing
 
 __all__ = ["FEW_CLASSES", "TargetColumn", "read_target"]
 
-FEW_CLASSES = 10  # this many whole numbers are taken for classes, and no more
+FEW_CLASSES = 10  # distinct integers up to which they are taken for classes
 
 
 @dataclass(frozen=True, eq=False)
 class TargetColumn:
-    """The target of all rows.
+    """The target column.
 
     Attributes
     ----------
     name : str
     values : ndarray of shape (n_rows,)
-        Where the target is missing, some value that is not.
+        Any valid value where the target is missing.
     there : ndarray of shape (n_rows,)
-        Whether a row has a target.
+        Whether each row has a target.
     """
 
     name: str
@@ -42,7 +42,7 @@ class TargetColumn:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether these are numbers, true and false not counting as such."""
+        """Whether the values are numbers; booleans are not."""
         return self.values.dtype.kind in "fiu"
 
     @property
@@ -52,7 +52,7 @@ class TargetColumn:
 
     @property
     def task(self) -> str:
-        """What it seems to be: classes if it is text, true and false, or a few whole numbers."""
+        """The likely task: classification for text, booleans or a few integers."""
         if not self.is_numeric:
             return "classification"
         distinct = np.unique(self.values[self.there])
@@ -60,7 +60,7 @@ class TargetColumn:
         return "classification" if is_whole and len(distinct) <= FEW_CLASSES else "regression"
 
     def check(self, task: str) -> None:
-        """Refuse what there is nothing to learn from, or what is not for the task."""
+        """Raise if the target is constant, or does not fit the task."""
         if not self.there.any():
             raise ValueError(f"the target {self.name!r} is missing in all rows")
         first = self.values[self.there][:1].tolist()[0]
@@ -75,9 +75,9 @@ class TargetColumn:
             )
 
     def weights(self, holdout: float, seed: int, *, by_class: bool) -> Floats:
-        """Return 1 for rows to train on, 0 for those held out or without a target, (n_rows,).
+        """Return weights (n_rows,): 1 for training rows, 0 for held-out ones or without target.
 
-        Equal shares of classes are held out if `by_class`, where each has two rows or more.
+        If `by_class`, equal shares of all classes are held out, provided that each has two rows.
         """
         weights = self.there.astype(np.float64)
         if holdout > 0.0:
@@ -92,7 +92,7 @@ class TargetColumn:
 
 
 def read_target(table: Table, name: str | None) -> tuple[Table, TargetColumn]:
-    """Read the target, and return the table without it."""
+    """Return the table without the target, and the target."""
     if isinstance(table, LibsvmFile):
         if name is not None:
             raise ValueError(f"{table} begins every line with the target: leave out --target")
@@ -112,7 +112,7 @@ def _names(table: ArrowTable) -> str:
 
 
 def _column(table: ArrowTable, name: str) -> TargetColumn:
-    """Read one column of classes or numbers."""
+    """Return a column of classes or numbers."""
     [kind] = table.kinds
     if kind not in (Kind.NUMBER, Kind.CATEGORY):
         raise ValueError(f"the target {name!r} holds {kind.value}; it must be text or numbers")
@@ -124,14 +124,14 @@ def _column(table: ArrowTable, name: str) -> TargetColumn:
     there = np.concatenate(masks)
     values = np.concatenate(parts)
     if values.dtype.kind == "f" and any(part.dtype.kind in "iu" for part in parts):
-        values = np.where(there, values, 0.0).astype(np.int64)  # a piece had nothing but gaps
+        values = np.where(there, values, 0.0).astype(np.int64)  # a chunk with missing values only
     if there.any():
         values[~there] = values[there][0]
     return TargetColumn(name, values.astype(str) if values.dtype == object else values, there)
 
 
 def _filled(values: nw.Series[Input]) -> tuple[AnyArray, NDArray[np.bool_]]:
-    """Return values, of the type of the column, and which of them are not missing."""
+    """Return values in the type of the column, and whether each is not missing."""
     gaps = values.is_null().to_numpy().astype(bool)
     known = values.drop_nulls()
     if gaps.any() and len(known):

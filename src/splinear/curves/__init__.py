@@ -1,1 +1,1 @@
-"""The mathematics of one curve: axes, bases, knots, embeddings."""
+"""The mathematics of curves: axes, bases, knots, embeddings and shape constraints."""

@@ -1,4 +1,4 @@
-"""From the values of a feature to the argument of its basis."""
+"""The map from the values of a feature to the argument of its basis."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from splinear.tables.table import Table
 __all__ = ["Axes", "standardized", "steps"]
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+@dataclass(frozen=True, eq=False)
 class Axes:
-    """One axis per feature: its training range, and knots where it is warped.
+    """One axis per feature: its training range, and its knots if it is warped.
 
     A value is clamped to [lo, hi] and mapped linearly onto the basis's domain. With knots
-    (n_features, n_knots), ascending from lo to hi, the map is linear between knots and sends them
-    to equally spaced places. A feature with fewer knots than others has NaN after its last; of a
-    B-spline basis it then takes only the first bins, one between two knots. A feature that has NaN
-    alone is not warped.
+    (n_features, n_knots), ascending from lo to hi, the map is linear between knots and maps them to
+    equally spaced points. A feature with fewer knots than others has NaN after its last; it then
+    uses only the first bins of a B-spline basis, one between two knots. A feature with NaN only is
+    not warped.
 
-    A basis may be asked for a domain other than its own: Hermite polynomials on a standardized
-    feature run from (lo - mean) / std to (hi - mean) / std. `first` and `last` are these ends.
+    `first` and `last` are the ends of the domain. They may differ from the basis's own: Hermite
+    polynomials of a standardized feature run from (lo - mean) / std to (hi - mean) / std.
     """
 
     lo: Floats
@@ -45,10 +45,10 @@ class Axes:
         knots: Floats | None = None,
         n_bins: AnyArray | None = None,
     ) -> Axes:
-        """Axes that map [lo, hi] onto the basis's own domain.
+        """Return axes that map [lo, hi] onto the basis's own domain.
 
-        Of a B-spline basis a feature takes a bin between two knots; without knots, `n_bins` of
-        them (n_features,), or all.
+        With a B-spline basis, a feature has one bin between two knots; without knots it has
+        n_bins[j] of them, or all if `n_bins` is None.
         """
         first, last = (np.full(len(lo), end) for end in basis.domain)
         if isinstance(basis, BSplineBasis):
@@ -59,24 +59,24 @@ class Axes:
         return cls(lo, hi, first, last, knots)
 
     def of_features(self, at: AnyArray) -> Axes:
-        """Return the axes of some features."""
+        """Return the axes of the features at these positions."""
         knots = None if self.knots is None else self.knots[at]
         return Axes(self.lo[at], self.hi[at], self.first[at], self.last[at], knots)
 
     @property
     def length(self) -> Floats:
-        """How much of the basis's axis each feature takes: bins, for B-splines."""
+        """The length of each feature's domain: its number of bins, for B-splines."""
         return self.last - self.first
 
     def knots_of(self, j: int) -> Floats | None:
-        """Return the knots of feature j; None where the map is a straight line."""
+        """Return the knots of feature j; None if its map is linear."""
         if self.knots is None:
             return None
         knots: Floats = self.knots[j][~np.isnan(self.knots[j])]
         return knots if len(knots) else None
 
     def edges_of(self, j: int) -> Floats:
-        """Return where the bins of feature j meet, both ends included, for B-splines."""
+        """Return the edges of the bins of feature j, both ends included, for B-splines."""
         placed = self.knots_of(j)
         if placed is not None:
             return placed
@@ -89,22 +89,22 @@ class Axes:
 
     @property
     def varies(self) -> AnyArray:
-        """Which features are not constant."""
+        """Whether each feature is not constant."""
         return self.lo < self.hi
 
     @property
     def width(self) -> Floats:
-        """Hi - lo, kept finite."""
+        """The width hi - lo, clipped to be finite."""
         with np.errstate(over="ignore"):
             return np.minimum(self.hi - self.lo, np.finfo(np.float64).max)
 
     def argument(self, X: AnyArray) -> Floats:
-        """Return the basis's arguments for the values X (n, n_features), same shape."""
+        """Return the basis's arguments for values X (n, n_features), in the same shape."""
         columns = [self.argument_of(X[:, j], j) for j in range(self.n_features)]
         return np.stack(columns, axis=1)
 
     def argument_of(self, values: AnyArray, j: int) -> Floats:
-        """Return the basis's arguments for values of feature j, same shape."""
+        """Return the basis's arguments for values of feature j, in the same shape."""
         x = values.astype(np.float64)
         lo, hi, first, last = self.lo[j], self.hi[j], self.first[j], self.last[j]
         if not lo < hi:
@@ -113,17 +113,17 @@ class Axes:
         if knots is not None:
             warped: Floats = first + (last - first) * _warp(np.clip(x, lo, hi), knots)
             return warped
-        # Scaling by a power of two is exact and keeps 1e300 and 1e-300 in range.
+        # Scaling by a power of two is exact, and keeps 1e300 and 1e-300 in range.
         _, exponent = np.frexp(self.width[j])
         x, lo, hi = (np.ldexp(np.clip(v, lo, hi), -exponent) for v in (x, lo, hi))
         straight: Floats = np.clip(first + (x - lo) * ((last - first) / (hi - lo)), first, last)
         return straight
 
     def beyond(self, values: AnyArray, j: int) -> Floats:
-        """Tell how far values of feature j lie outside [lo, hi]; same shape, 0 inside.
+        """Return the signed distances of values of feature j from [lo, hi]; 0 inside.
 
-        In units of the basis's argument, and signed: it is what clamping takes away, if the map
-        goes on beyond the ends as it is just inside them.
+        They are in units of the basis's argument, with the map continued linearly beyond its ends,
+        and have the shape of `values`.
         """
         x = values.astype(np.float64)
         if not self.lo[j] < self.hi[j]:
@@ -132,7 +132,7 @@ class Axes:
         if knots is None:
             knots = np.array([self.lo[j], self.hi[j]])
         per_cell = self.length[j] / (len(knots) - 1)
-        most = np.finfo(np.float64).max  # far away is as far as numbers go, not infinity
+        most = np.finfo(np.float64).max  # keeps distances finite
         with np.errstate(over="ignore"):
             below = np.minimum(x - knots[0], 0.0) / min(knots[1] - knots[0], most)
             above = np.maximum(x - knots[-1], 0.0) / min(knots[-1] - knots[-2], most)
@@ -146,14 +146,14 @@ class Axes:
 
 
 def _warp(x: Floats, knots: Floats) -> Floats:
-    """Return the place in [0, 1] of every x, the knots being equally spaced there.
+    """Return the position of every x in [0, 1], where the knots are equally spaced.
 
-    At a repeated knot it is the place of the last of the equals.
+    At a repeated knot it is the position of the last of the equal knots.
     """
     n_cells = len(knots) - 1
     cell = np.minimum(np.searchsorted(knots, x, side="right") - 1, n_cells - 1)
     left, right = knots[cell], knots[cell + 1]
-    with np.errstate(over="ignore"):  # halves keep a difference finite, but are not exact if tiny
+    with np.errstate(over="ignore"):  # halved only if needed, because tiny halves are rounded
         shrink = np.where(np.isinf(right - left), 0.5, 1.0)
     left, right = shrink * left, shrink * right
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -168,12 +168,12 @@ def standardized(
     axes: Axes,
     weights: Floats | None = None,
 ) -> Axes:
-    """Let each axis run over its column's values in standard deviations from their mean.
+    """Return axes whose arguments are standardized values: (x - mean) / std.
 
-    `features` are the columns of the dense X that the axes belong to; `kept` marks the rows that
-    count, by their `weights`, 1 each if None. Missing values are left out.
+    `features` are the columns of the dense X that the axes belong to; `kept` marks the rows with a
+    positive weight; `weights` may be None if all are 1. Missing values are ignored.
     """
-    # Measured on [first, last], where no square of a value can overflow or vanish.
+    # Computed on [first, last], where squares neither overflow nor underflow.
     straight = replace(axes, knots=None)
 
     def mean_of(function: Callable[[Floats], Floats]) -> Floats:
@@ -184,7 +184,7 @@ def standardized(
             w = (~np.isnan(counted)).astype(np.float64)
             if weights is not None:
                 w *= (weights[rows] if kept is None else weights[rows][kept[rows]])[:, None]
-            # A column of its own in memory is summed as accurately as it can be.
+            # Contiguous columns are summed pairwise, which is most accurate.
             values = np.where(w > 0, w * function(straight.argument(counted)), 0.0)
             total += values.T.copy().sum(axis=1)
             n += w.sum(axis=0)
@@ -198,6 +198,6 @@ def standardized(
 
 
 def steps(lo: float, hi: float, n: int) -> Floats:
-    """Return equal steps from lo to hi; their difference, which may overflow, is never formed."""
+    """Return n equally spaced numbers from lo to hi, without overflow of hi - lo."""
     share = np.linspace(0.0, 1.0, n)
     return np.clip(lo * (1.0 - share) + hi * share, lo, hi)

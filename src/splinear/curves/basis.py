@@ -1,8 +1,7 @@
-"""The families of curves: B-splines, Fourier, Hermite, and any other by its values.
+"""The bases of curves: B-splines, Fourier, Hermite, and any other given by sampled values.
 
-A basis is a list of `size` functions B_k of one argument on [first, last]; a curve is
-f(x) = sum_k a_k B_k(x). What is written here in NumPy is the specification; the core computes the
-same inside its loops.
+A basis is a list of `size` functions B_k of one argument; a curve is f(x) = sum_k a_k B_k(x). This
+NumPy code is the specification; the core computes the same inside its loops.
 
 =========  ==============================  ==========  ===========================================
 basis      functions                       argument    penalty on the d-th derivative
@@ -37,15 +36,15 @@ __all__ = [
     "SampledBasis",
 ]
 
-MAX_FREQUENCIES = 250  # each row adds to (2 n)^2 second derivatives of a curve
-MAX_HERMITE = 150  # from 169 on, n n! is beyond the largest double
+MAX_FREQUENCIES = 250  # the Hessian of a curve has (2 n)^2 entries, to which each row adds
+MAX_HERMITE = 150  # n n! overflows a double from 169 on
 
 
 @dataclass(frozen=True)
 class BSplineBasis:
     """Uniform B-splines of degree 0 to 3 on bins of width one.
 
-    At t = bin + a there are degree + 1 of them non-zero, at the indices bin, ..., bin + degree.
+    At t = bin + a, degree + 1 of them are non-zero: those at the indices bin, ..., bin + degree.
     """
 
     degree: int
@@ -59,7 +58,7 @@ class BSplineBasis:
 
     @property
     def support(self) -> int:
-        """How many functions are non-zero at one place."""
+        """Number of functions that are non-zero at a point."""
         return self.degree + 1
 
     @property
@@ -68,7 +67,7 @@ class BSplineBasis:
         return 0.0, float(self.n_bins)
 
     def local(self, t: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Bins and weights at the arguments t: shapes t.shape and (*t.shape, degree + 1)."""
+        """Return bins, t.shape, and weights, (*t.shape, degree + 1), at the arguments t."""
         bins = np.minimum(t.astype(np.intp), self.n_bins - 1)
         a = t - bins
         if self.degree == 0:
@@ -87,13 +86,13 @@ class BSplineBasis:
         return bins, np.stack(weights, axis=-1)
 
     def evaluate(self, t: Floats) -> Floats:
-        """All functions at the arguments t, shape (*t.shape, size)."""
+        """Return all functions at the arguments t, shape (*t.shape, size)."""
         return self._spread(*self.local(t))
 
     def derivative(self, t: Floats) -> Floats:
-        """Slopes of all functions at the arguments t, shape (*t.shape, size); at a knot, after it.
+        """Return the derivatives of all functions at t, (*t.shape, size); at a knot, right ones.
 
-        The slope of a B-spline is the difference of two neighbors of a degree less.
+        The derivative of a B-spline is the difference of two neighbors of the next lower degree.
         """
         if self.degree == 0:
             return np.zeros((*t.shape, self.size))
@@ -102,7 +101,7 @@ class BSplineBasis:
         return self._spread(bins, -np.diff(lower, axis=-1, prepend=none, append=none))
 
     def _spread(self, bins: NDArray[np.intp], weights: Floats) -> Floats:
-        """Put the weights of each bin's functions in their places, shape (*bins.shape, size)."""
+        """Return all functions, (*bins.shape, size), given the non-zero ones of each bin."""
         out = np.zeros((*bins.shape, self.size))
         index = bins[..., None] + np.arange(self.support)
         np.put_along_axis(out, index, weights, axis=-1)
@@ -111,23 +110,23 @@ class BSplineBasis:
     def penalty(
         self, order: int, *, through_zero: bool = False, held: int = 0
     ) -> DifferencePenalty:
-        """D_d on this basis's coefficients, the first `held` of which are held at zero.
+        """Return the penalty D_d on the coefficients, the first `held` of which are fixed at 0.
 
-        Curves that go through zero at the start of the axis have no coefficient for the functions
-        that are not zero there (of degree 0: for the first).
+        If `through_zero`, the functions that are not zero at the start of the axis (for degree 0,
+        the first) have no coefficient.
         """
         at_zero = max(1, self.degree) if through_zero else 0
         return DifferencePenalty(order, self.size, max(at_zero, held))
 
     def variance(self, length: Floats, width: Floats | float) -> Floats:
-        """s^2 of features of `length` bins and the given widths: the width of a bin.
+        """Return s^2 of features with `length` bins and the given widths: the width of a bin.
 
-        A feature mapped to [0, 1] has width 1, and s^2 is the paper's 1 / N.
+        For a feature mapped to [0, 1], of width 1, s^2 is the paper's 1 / N.
         """
         return width / length
 
     def names(self) -> list[str]:
-        """Suffixes for the names of the embedded features."""
+        """Return suffixes for the names of the embedded features."""
         return [f"bspline{k}" for k in range(self.size)]
 
     def core(self) -> _core.Basis:
@@ -135,12 +134,12 @@ class BSplineBasis:
         return _core.bspline(self.degree, self.n_bins)
 
     def grid(self, *, gaps: bool = False) -> _core.CodeGrid:
-        """How the core divides the axis into codes, one of them for missing values if `gaps`."""
+        """Return the core's grid of codes, with one for missing values if `gaps`."""
         return _core.CodeGrid.bins(self.n_bins, self.degree, gaps)
 
 
 class _GlobalBasis:
-    """What bases share of which every function lives on all of [-1, 1]."""
+    """Base of bases whose functions are non-zero on all of [-1, 1]."""
 
     is_partition = False
 
@@ -151,7 +150,7 @@ class _GlobalBasis:
 
     @property
     def support(self) -> int:
-        """How many functions are non-zero at one place: all."""
+        """Number of functions that are non-zero at a point: all."""
         return self.size
 
     @property
@@ -160,11 +159,11 @@ class _GlobalBasis:
         return -1.0, 1.0
 
     def variance(self, length: Floats, width: Floats | float) -> Floats:
-        """s^2 of features of the given widths, whatever part of the axis they take."""
+        """Return s^2 of features of the given widths, whatever their length."""
         return np.broadcast_to(np.asarray(width, dtype=np.float64), length.shape)
 
     def grid(self, *, gaps: bool = False) -> _core.CodeGrid:
-        """How the core divides the axis into codes, one of them for missing values if `gaps`."""
+        """Return the core's grid of codes, with one for missing values if `gaps`."""
         return _core.CodeGrid.whole_axis(gaps)
 
 
@@ -180,29 +179,29 @@ class FourierBasis(_GlobalBasis):
         return 2 * self.degree
 
     def evaluate(self, x: Floats) -> Floats:
-        """All functions at the arguments x, shape (*x.shape, size)."""
+        """Return all functions at the arguments x, shape (*x.shape, size)."""
         angle = np.pi * x[..., None] * np.arange(1, self.degree + 1)
         pairs = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         return pairs.reshape(*x.shape, self.size)
 
     def derivative(self, x: Floats) -> Floats:
-        """Slopes of all functions at the arguments x, shape (*x.shape, size)."""
+        """Return the derivatives of all functions at x, shape (*x.shape, size)."""
         frequency = np.pi * np.arange(1, self.degree + 1)
         angle = x[..., None] * frequency
         pairs = np.stack([-frequency * np.sin(angle), frequency * np.cos(angle)], axis=-1)
         return pairs.reshape(*x.shape, self.size)
 
     def penalty(self, order: int, *, through_zero: bool = False) -> DiagonalPenalty:
-        """Weights 1 / n^d: with them the d-th derivatives are orthogonal and of equal length.
+        """Return the penalty with weights 1 / n^d, which make the d-th derivatives orthonormal.
 
-        Curves that go through zero consist of sines only.
+        This holds up to one common factor. If `through_zero`, curves consist of sines only.
         """
         frequencies = np.repeat(np.arange(1.0, self.degree + 1), 2)
         odd = np.arange(self.size) % 2 == 1
         return DiagonalPenalty(np.where(odd | (not through_zero), frequencies**-order, 0.0))
 
     def names(self) -> list[str]:
-        """Suffixes for the names of the embedded features."""
+        """Return suffixes for the names of the embedded features."""
         return [f"{f}{n}" for n in range(1, self.degree + 1) for f in ("cos", "sin")]
 
     def core(self) -> _core.Basis:
@@ -225,21 +224,21 @@ class HermiteBasis(_GlobalBasis):
         return self.degree
 
     def evaluate(self, x: Floats) -> Floats:
-        """All functions at the arguments x, shape (*x.shape, size)."""
+        """Return all functions at the arguments x, shape (*x.shape, size)."""
         with_constant = np.polynomial.hermite_e.hermevander(x, self.degree)
         return np.asarray(with_constant[..., 1:], dtype=np.float64)
 
     def derivative(self, x: Floats) -> Floats:
-        """Slopes of all functions at the arguments x, shape (*x.shape, size): n H_{n-1}."""
+        """Return the derivatives n H_{n-1} of all functions at x, shape (*x.shape, size)."""
         lower = np.polynomial.hermite_e.hermevander(x, self.degree - 1)
         return np.asarray(np.arange(1, self.degree + 1) * lower, dtype=np.float64)
 
     def penalty(self, order: int, *, through_zero: bool = False) -> DiagonalPenalty:
-        """Weights with which the d-th derivatives are orthonormal (up to one common factor).
+        """Return the penalty whose weights make the d-th derivatives orthonormal.
 
-        1 / sqrt(n n!) for d = 1. For d = 2, 1 / sqrt(n (n - 1) n!), and 1 for n = 1, whose second
-        derivative vanishes (the paper keeps its first-order weight). Curves that go through zero
-        consist of odd polynomials only.
+        This holds up to one common factor. The weights are 1 / sqrt(n n!) for d = 1, and 1 / sqrt(n
+        (n - 1) n!) for d = 2, except 1 for n = 1, whose second derivative is 0 (the paper keeps its
+        first-order weight). If `through_zero`, curves consist of odd polynomials only.
         """
         n = range(1, self.degree + 1)
         if order == 1:
@@ -251,7 +250,7 @@ class HermiteBasis(_GlobalBasis):
         return DiagonalPenalty(np.where(odd | (not through_zero), weights, 0.0))
 
     def names(self) -> list[str]:
-        """Suffixes for the names of the embedded features."""
+        """Return suffixes for the names of the embedded features."""
         return [f"hermite{n}" for n in range(1, self.degree + 1)]
 
     def core(self) -> _core.Basis:
@@ -260,16 +259,16 @@ class HermiteBasis(_GlobalBasis):
 
 
 class SampledBasis(_GlobalBasis):
-    """Any functions on [-1, 1], known at `n_cells` + 1 equal steps and linear in between.
+    """Any functions on [-1, 1], sampled at `n_cells` + 1 equal steps and linear in between.
 
-    The general way to a basis: a subclass has `size`, `functions` and `penalty`, and no compiled
-    twin of its own. Between two steps, f is off by at most max |f''| / (2 n_cells^2).
+    This is the general way to define a basis: a subclass has `size`, `functions` and `penalty`, and
+    needs no compiled twin of its own. The interpolation error is at most max |f''| / (2 n_cells^2).
     """
 
     n_cells = 4096
 
     def functions(self, x: Floats) -> Floats:
-        """All functions at the arguments x (n,), shape (n, size)."""
+        """Return all functions at the arguments x (n,), shape (n, size)."""
         raise NotImplementedError
 
     def penalty(self, order: int, *, through_zero: bool = False) -> Penalty:
@@ -282,23 +281,23 @@ class SampledBasis(_GlobalBasis):
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def evaluate(self, x: Floats) -> Floats:
-        """All functions at the arguments x, shape (*x.shape, size)."""
+        """Return all functions at the arguments x, shape (*x.shape, size)."""
         cell, a = self._cells(x)
         return (1.0 - a) * self._values[cell] + a * self._values[cell + 1]
 
     def derivative(self, x: Floats) -> Floats:
-        """Slopes of all functions at the arguments x, shape (*x.shape, size)."""
+        """Return the derivatives of all functions at x, shape (*x.shape, size)."""
         cell, _ = self._cells(x)
         return (self._values[cell + 1] - self._values[cell]) * (0.5 * self.n_cells)
 
     def _cells(self, x: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return the steps below x, and how far x is above them, (*x.shape, 1)."""
+        """Return the cell of each x, x.shape, and its position in the cell, (*x.shape, 1)."""
         t = (x + 1.0) * (0.5 * self.n_cells)
         cell = np.clip(t.astype(np.intp), 0, self.n_cells - 1)
         return cell, (t - cell)[..., None]
 
     def names(self) -> list[str]:
-        """Suffixes for the names of the embedded features."""
+        """Return suffixes for the names of the embedded features."""
         return [f"{type(self).__name__.lower()}{k}" for k in range(self.size)]
 
     def core(self) -> _core.Basis:

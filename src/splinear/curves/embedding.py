@@ -1,4 +1,4 @@
-"""The additive model as a linear one: what all estimators and transformers share."""
+"""The embedding phi^d in which an additive model is linear."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from splinear.tables.chunks import csr_parts
 
 __all__ = ["Embedding", "bounded", "reciprocals"]
 
-_ENTRIES_AT_ONCE = 2**18  # of a sparse matrix, when it is embedded
-_LEAST, _MOST = 2.0**-1022, 2.0**1022  # of s^2, so that 1 / s^2 is a number
+_ENTRIES_AT_ONCE = 2**18  # non-zeros of a sparse matrix embedded per batch
+_LEAST, _MOST = 2.0**-1022, 2.0**1022  # bounds of s^2, so that 1 / s^2 is finite
 
 
 def bounded(scale: Floats) -> Floats:
-    """Return variances s^2 as numbers that can be divided by; 0 stays 0: there is no curve."""
+    """Return variances s^2 clipped so that 1 / s^2 is finite; 0, for no curve, stays 0."""
     return np.where(scale > 0, np.clip(scale, _LEAST, _MOST), 0.0)
 
 
 def reciprocals(scale: Floats) -> Floats:
-    """Return 1 / scale, and 0 where that is 0."""
+    """Return 1 / scale, and 0 where scale is 0."""
     return np.asarray(np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0))
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+@dataclass(frozen=True, eq=False)
 class Embedding:
-    """phi^d(x), the concatenation over features j of s_j T' B(x_j).
+    """The embedding phi^d(x), the concatenation over features j of s_j T' B(x_j).
 
-    B is the basis and T the map of the penalty (D_d^{-1} for B-splines). A linear function w of it
-    is an additive function of x: f(x) = sum_j coef_j' B(x_j) with coef_j = s_j T w_j, and its
-    penalty is 1/2 |w|^2 = 1/2 sum_j |T^{-1} coef_j|^2 / s_j^2 (paper, section 3).
+    B is the basis and T the map of the penalty (D_d^{-1} for B-splines). A linear function with
+    weights w of phi^d(x) is an additive function of x, f(x) = sum_j coef_j' B(x_j) with coef_j =
+    s_j T w_j, and its penalty is 1/2 |w|^2 = 1/2 sum_j |T^{-1} coef_j|^2 / s_j^2 (section 3 of the
+    paper).
 
     `variance` holds s_j^2, shape (n_features,); it is 0 for a constant feature, which has no curve.
     If `through_zero`, every curve is zero at zero: phi^d(0) = 0, and sparse rows stay sparse.
@@ -54,9 +55,9 @@ class Embedding:
     def of(
         cls, axes: Axes, basis: Basis, order: int, *, native: bool, through_zero: bool = False
     ) -> Embedding:
-        """Put the pieces together: native or unit scaling, penalty of the given order.
+        """Return an embedding with native or unit scaling and a penalty of the given order.
 
-        If `through_zero`, zero must be where the axes start (B-splines) or have their own zero.
+        If `through_zero`, the axes must start at zero (B-splines) or map zero to zero (others).
         """
         variance = basis.variance(axes.length, axes.width if native else 1.0)
         penalty = basis.penalty(order, through_zero=through_zero)
@@ -65,9 +66,9 @@ class Embedding:
         )
 
     def without_level(self) -> Embedding:
-        """Return the embedding whose first coefficient is held at 0, as an intercept has the level.
+        """Return the embedding with its first coefficient fixed at 0, for use with an intercept.
 
-        Only for B-splines under differences; others have no level of their own.
+        This affects B-splines under differences only; other curves contain no constant.
         """
         if not isinstance(self.penalty, DifferencePenalty) or self.penalty.bandwidth == 0:
             return self
@@ -80,11 +81,11 @@ class Embedding:
         """Return the embedding with other s_j^2."""
         other = replace(self, variance=bounded(variance))
         if np.array_equal(other.variance > 0, self.variance > 0):
-            vars(other).update(n_used=self.n_used, used=self.used)  # as nothing else counts there
+            vars(other).update(n_used=self.n_used, used=self.used)  # both stay the same
         return other
 
     def of_features(self, at: AnyArray) -> Embedding:
-        """Return the embedding of some features."""
+        """Return the embedding of the features at these positions."""
         return replace(self, axes=self.axes.of_features(at), variance=self.variance[at])
 
     @property
@@ -94,26 +95,26 @@ class Embedding:
 
     @cached_property
     def n_reached(self) -> NDArray[np.int64]:
-        """Coefficients that lie in each feature's range."""
+        """Number of coefficients within each feature's range, (n_features,)."""
         size = np.full(self.n_features, self.basis.size)
         if isinstance(self.basis, BSplineBasis):
             size = self.axes.length.astype(np.int64) + self.basis.degree
-            if self.basis.degree == 0:  # the right end has a bin of its own, if there is room
+            if self.basis.degree == 0:  # the right end has a bin of its own if there is room
                 size = np.minimum(size + 1, self.basis.size)
         return size
 
     @cached_property
     def n_used(self) -> NDArray[np.int64]:
-        """Coefficients that each feature's values can reach; 0 for a constant feature."""
+        """Number of coefficients in use, (n_features,): n_reached, or 0 for a constant feature."""
         return np.where(self.variance > 0, self.n_reached, 0)
 
     def places(self) -> _core.TablePlaces:
-        """Return where tables of the coefficients in reach lie, for sparse rows."""
+        """Return the places of the tables of coefficients in range, for sparse rows."""
         return _core.TablePlaces(np.maximum(self.n_reached, 1))
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
-        """Which coefficients are free and can be reached, shape (n_features, basis.size)."""
+        """Whether each coefficient is free and within its feature's range, (n_features, size)."""
         reached = np.arange(self.basis.size) < self.n_used[:, None]
         return np.asarray(reached & self.penalty.free)
 
@@ -127,7 +128,7 @@ class Embedding:
         )
 
     def transform(self, X: AnyArray, dtype: DTypeLike = np.float64) -> AnyArray:
-        """phi^d of the rows of X, shape (n, n_features * basis.size), as a dense array."""
+        """Return phi^d of the rows of X as a dense array, (n, n_features * basis.size)."""
         out = np.empty((len(X), self.n_features, self.basis.size), dtype=dtype)
         root = np.sqrt(self.variance)
         for j in range(self.n_features):
@@ -136,7 +137,7 @@ class Embedding:
         return out.reshape(len(X), -1)
 
     def transform_sparse(self, X: AnyArray, dtype: DTypeLike = np.float64) -> sparse.csr_array:
-        """phi^0 of the rows of X, shape (n, n_features * basis.size), for B-splines under D_0."""
+        """Return phi^0 of the rows of X, (n, n_features * basis.size), for B-splines under D_0."""
         assert isinstance(self.basis, BSplineBasis)
         shape = (len(X), self.n_features, self.basis.support)
         index = np.empty(shape, dtype=np.int32)
@@ -157,7 +158,7 @@ class Embedding:
     def transform_nonzeros(
         self, X: sparse.csr_array, dtype: DTypeLike = np.float64
     ) -> sparse.csr_array:
-        """phi^d of a CSR matrix X, shape (n, n_features * basis.size), if it is zero at zero."""
+        """Return phi^d of a CSR matrix X, (n, n_features * basis.size), if phi^d(0) = 0."""
         assert self.through_zero
         starts, features, values = csr_parts(X)
         size, pieces = self.basis.size, []
@@ -185,31 +186,31 @@ class Embedding:
         return out
 
     def at_zero(self, coef: Floats) -> Floats:
-        """Return f_j(0) of the curves coef (..., n_features, basis.size): (..., n_features)."""
+        """Return f_j(0), (..., n_features), of curves coef (..., n_features, basis.size)."""
         zeros = self.basis.evaluate(self.axes.argument(np.zeros((1, self.n_features)))[0])
         return np.asarray(np.sum(coef * zeros, axis=-1))
 
     def coefficients(self, w: Floats) -> Floats:
-        """coef_j = s_j T w_j, shape (n_features, basis.size), of the weights w of phi^d."""
+        """Return coef_j = s_j T w_j, (n_features, basis.size), for weights w of phi^d."""
         per_feature = w.reshape(self.n_features, self.basis.size)
         return np.sqrt(self.variance)[:, None] * self.penalty.integrate(per_feature)
 
     def weights(self, coef: Floats) -> Floats:
-        """w_j = T^{-1} coef_j / s_j, shape (n_features, basis.size); 0 for constant features."""
+        """Return w_j = T^{-1} coef_j / s_j, (n_features, basis.size); 0 for constant features."""
         root = np.where(self.variance > 0, np.sqrt(self.variance), np.inf)
         return self.penalty.difference(coef) / root[:, None]
 
     def continuation(self, values: AnyArray, j: int, coef: Floats) -> Floats:
-        """Return what straight lines beyond the ends of its range add to the curves of feature j.
+        """Return what linear extrapolation adds to the curves of feature j, (n, ...).
 
-        `values` (n,) and coef (..., basis.size) give (n, ...); 0 inside the range. The lines have
-        the curves' slopes at the ends.
+        It is 0 for values (n,) inside the range; beyond its ends, the curves coef (..., basis.size)
+        continue with their slopes there.
         """
         out = np.zeros((len(values), *coef.shape[:-1]))
         steps = self.axes.beyond(values, j)
-        outside = np.flatnonzero(np.abs(steps) > 0)  # a gap is nowhere
+        outside = np.flatnonzero(np.abs(steps) > 0)  # False for NaN
         first, last = self.axes.first[j], self.axes.last[j]
-        # Just inside: an end may be a knot behind which the basis goes on.
+        # Just inside, because an end may be a knot after which the basis continues.
         ends = np.array([np.nextafter(first, last), np.nextafter(last, first)])
         slopes = self.basis.derivative(ends) @ coef.T
         with np.errstate(over="ignore"):
@@ -217,11 +218,11 @@ class Embedding:
         return out
 
     def names(self, features: AnyArray) -> list[str]:
-        """Names for the columns of phi^d."""
+        """Return names of the columns of phi^d."""
         return [f"{feature}_{suffix}" for feature in features for suffix in self.basis.names()]
 
 
 def _narrow(index: AnyArray) -> AnyArray:
-    """Return indices in 32 bits where they fit: LIBLINEAR and others take no others."""
+    """Return indices as 32-bit integers if they fit, because LIBLINEAR takes no others."""
     fits = not len(index) or index.max() <= np.iinfo(np.int32).max
     return index.astype(np.int32) if fits else index

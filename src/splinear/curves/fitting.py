@@ -1,4 +1,4 @@
-"""Embeddings from the parameters of a transformer and the columns of a table."""
+"""The embedding of a transformer, from its parameters and the columns of a table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EMBEDDING_CONSTRAINTS: Constraints = {
 
 
 def fit_embedding(transformer: BaseEstimator, X: Table) -> Embedding:
-    """Learn every column's axis from X, and scale and penalize its curve as the parameters say."""
+    """Return the embedding of X for the parameters of a transformer."""
     label = partial(feature_label, transformer)
     names = getattr(transformer, "feature_names_in_", None)
     plan = KnotPlan.read(transformer.knots, transformer.n_bins, X.shape[1], names, label)
@@ -63,7 +63,7 @@ def fit_embedding(transformer: BaseEstimator, X: Table) -> Embedding:
 
 
 def _goes_through_zero(wanted: bool | str, X: Table) -> bool:
-    """Settle whether the curves are zero at zero: as asked, or if X is sparse."""
+    """Return whether curves are zero at zero: as `wanted`, or for "auto" if X is sparse."""
     if wanted == "auto":
         return X.is_sparse
     if X.is_sparse and not wanted:
@@ -75,7 +75,7 @@ def _goes_through_zero(wanted: bool | str, X: Table) -> bool:
 
 
 def _make_basis(transformer: BaseEstimator, n_bins: int, *, through_zero: bool) -> Basis:
-    """Make the basis that the parameters ask for, or say why they do not fit."""
+    """Return the basis that the parameters ask for; raise if they do not fit together."""
     kind, degree, order = type(transformer).__name__, transformer.degree, transformer.penalty_order
     family = transformer._family
     if transformer.scale == "standard" and family is not HermiteBasis:

@@ -1,9 +1,9 @@
-"""The forms that a curve may be held to: rising or falling, convex or concave.
+"""Shape constraints of a curve: monotone, convex or concave.
 
-A curve of degree r over equal pieces is held to a form by inequalities of its coefficients. With
-increments d_k = a_{k+1} - a_k it is monotone if these have one sign, and convex or concave if they
-are in order. Both are needed, and not only enough, but for a monotone curve of degree 3. Where the
-pieces of a curve of degree 1 have widths h_k, it is the slopes d_k / h_k that must be in order.
+They are linear inequalities of the coefficients. A curve over pieces of equal width, with
+increments d_k = a_{k+1} - a_k, is monotone if all d_k have the same sign, and convex or concave if
+they are sorted. These conditions are sufficient, and also necessary, except for a monotone curve of
+degree 3. For a curve of degree 1 with pieces of widths h_k, the slopes d_k / h_k must be sorted.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ __all__ = ["Form"]
 
 @dataclass(frozen=True)
 class Form:
-    """Which way a curve goes, and which way it bends: 1 (up), -1 (down) or 0 (any)."""
+    """The signs of a curve's slope and curvature: 1 (up), -1 (down) or 0 (unconstrained)."""
 
     monotone: int = 0
     curvature: int = 0
 
     def coordinates(self, widths: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return B (n + 1, n + 1), invertible, and which of z = B a are >= 0 for a of this form.
+        """Return an invertible B (n + 1, n + 1), and which entries of z = B a must be >= 0.
 
-        `widths` (n,) are the h_k. z_0 is a_0, and z_k the k-th increment or, of slopes that are to
-        be in order, what the k-th is more than the one before; they have one sign if the first
-        has it, or the last, which is then z_n.
+        `widths` (n,) are the h_k. z_0 is a_0. Under a monotone constraint alone, the other z_k are
+        the slopes. Under one of curvature they are the differences of neighboring slopes, and one
+        slope: the one that is smallest in absolute value if the curve is monotone as well.
         """
         n, sign = len(widths), self.monotone or 1
         slopes = (np.eye(n, n + 1, k=1) - np.eye(n, n + 1)) / widths[:, None]
@@ -45,8 +45,8 @@ class Form:
         return B, bounded
 
     def pulled(self, gradient: Floats, widths: Floats) -> Floats:
-        """Return B^{-T} g of gradients (n + 1, ...) by coefficients: those by the coordinates z."""
-        out = _summed(gradient[::-1])[::-1]  # by the increments, each of which moves all behind it
+        """Return B^{-T} g: the gradient in the coordinates z, for g (n + 1, m) in coefficients."""
+        out = _summed(gradient[::-1])[::-1]  # in increments, each of which moves all later ones
         if not self.curvature:
             out[1:] *= self.monotone * widths[:, None]
             return out
@@ -60,7 +60,7 @@ class Form:
         return out
 
     def snapped(self, coef: Floats, widths: Floats) -> Floats:
-        """Return coefficients (..., n + 1) that are of this form but for rounding, without that."""
+        """Return coefficients (..., n + 1) that have this form up to rounding, made exact."""
         slopes = np.diff(coef, axis=-1) / widths
         if self.curvature:
             slopes = self.curvature * np.maximum.accumulate(self.curvature * slopes, axis=-1)
@@ -71,7 +71,7 @@ class Form:
 
 
 def _summed(rows: Floats) -> Floats:
-    """Return the running sums of rows (n, m): np.cumsum, but faster where m is large."""
+    """Return the cumulative sums of rows (n, m), faster than np.cumsum if m is large."""
     out = rows.copy()
     for k in range(1, len(out)):
         out[k] += out[k - 1]

@@ -1,4 +1,4 @@
-"""How the axes of features are divided, as the user says."""
+"""The plan of knots that the parameters `knots` and `n_bins` of a transformer ask for."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from splinear.tables.table import Table
 
 __all__ = ["MAX_BINS", "RULES", "KnotPlan", "checked_rule", "is_rule"]
 
-MAX_BINS = 32768  # the 16 bits of a code must hold the bin
+MAX_BINS = 32768  # the bin must fit into a 16-bit code
 
 
 RULES = ("auto", "uniform", "quantile")
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+@dataclass(frozen=True, eq=False)
 class KnotPlan:
-    """How the axis of each feature is divided.
+    """How the axis of each feature is divided into pieces.
 
     `rules` has one per feature: "auto", "uniform", "quantile", or the knots themselves. `n_bins`
-    (n_features,) is the number of pieces; of quantile knots, the most there may be.
+    (n_features,) is the number of pieces; for quantile knots, the largest number.
     """
 
     rules: Sequence[str | Floats]
@@ -49,7 +49,7 @@ class KnotPlan:
         names: AnyArray | None,
         label: Callable[[int], str],
     ) -> KnotPlan:
-        """Check the parameters `knots` and `n_bins` against the columns; label(j) names one."""
+        """Check the parameters `knots` and `n_bins` against the columns, named by label(j)."""
         entries = _one_each(knots, n_features, names)
         rules = [checked_rule(entry, label(j)) for j, entry in enumerate(entries)]
         counts = _checked_counts(n_bins, n_features, label)
@@ -60,13 +60,13 @@ class KnotPlan:
 
     @property
     def most_bins(self) -> int:
-        """The number of pieces that a basis needs for all features."""
+        """The largest number of pieces, which the basis needs."""
         return int(self.n_bins.max())
 
     def ranges(self, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
-        """Return the ends of each axis: those of the knots where they are given, else of the data.
+        """Return the ends of each axis: those of given knots, or else of the data.
 
-        A feature whose values are all one, seen from between the knots, stays a constant.
+        A feature that is constant when clipped to its knots stays constant.
         """
         lo, hi = lo.copy(), hi.copy()
         for j, rule in enumerate(self.rules):
@@ -77,10 +77,11 @@ class KnotPlan:
         return lo, hi
 
     def place(self, X: Table, lo: Floats, hi: Floats) -> Floats | None:
-        """Return the knots of every feature, shape (n_features, most knots), NaN after the last.
+        """Return the knots of every feature, (n_features, max_knots), with NaN after the last.
 
-        A uniform feature has none; None if all are uniform. Some rows of X (n, n_features) are
-        looked at (`FOR_TAILS`, `FOR_QUANTILES`); `lo` and `hi` are its lowest and highest values.
+        A uniform feature has NaN only; the result is None if all features are uniform. Knots are
+        computed from samples of the rows of X (`FOR_TAILS`, `FOR_QUANTILES`); `lo` and `hi` are the
+        lowest and highest values of all rows.
         """
         rules = self._settled(X, lo, hi)
         warped = [j for j, rule in enumerate(rules) if not is_rule(rule, "uniform")]
@@ -100,7 +101,7 @@ class KnotPlan:
         return out
 
     def _settled(self, X: Table, lo: Floats, hi: Floats) -> list[str | Floats]:
-        """Return the rules with "uniform" or "quantile" in the place of "auto"."""
+        """Return the rules, with "auto" replaced by "uniform" or "quantile"."""
         rules = list(self.rules)
         open_ones = [j for j, rule in enumerate(rules) if is_rule(rule, "auto")]
         if not open_ones:
@@ -113,12 +114,12 @@ class KnotPlan:
 
 
 def is_rule(rule: str | Floats, name: str) -> bool:
-    """Tell whether a feature's rule is the one of this name, and not knots that were given."""
+    """Return whether a rule has this name, and does not consist of given knots."""
     return isinstance(rule, str) and rule == name
 
 
 def _one_each(knots: KnotRules, n_features: int, names: AnyArray | None) -> Sequence[object]:
-    """Return one entry per feature."""
+    """Return one entry of `knots` per feature."""
     if isinstance(knots, str):
         return [knots] * n_features
     if isinstance(knots, Mapping):
@@ -139,7 +140,7 @@ def _one_each(knots: KnotRules, n_features: int, names: AnyArray | None) -> Sequ
 
 
 def checked_rule(entry: object, where: str) -> str | Floats:
-    """Return one feature's rule, or say why it is none; `where` names the feature."""
+    """Return the checked rule of one feature; `where` names the feature in errors."""
     if isinstance(entry, str):
         if entry in RULES:
             return entry
@@ -171,7 +172,7 @@ def _wrong(found: str, column: str) -> ValueError:
 def _checked_counts(
     n_bins: int | Sequence[int], n_features: int, label: Callable[[int], str]
 ) -> NDArray[np.intp]:
-    """Return the number of bins of each feature, or say why it is none."""
+    """Return the checked number of bins of each feature."""
     if isinstance(n_bins, int | Integral):
         return np.full(n_features, int(n_bins), dtype=np.intp)
     counts = list(n_bins)

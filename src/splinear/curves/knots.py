@@ -1,4 +1,4 @@
-"""Where the pieces of a curve meet: as the user says, or chosen from the data."""
+"""Knots chosen from the data, and the samples of rows they are chosen from."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How many rows are looked at: `most`, or down to `least` so that no more than `values` are."""
+    """The size of a sample: `most` rows, or as few as `least` to stay below `values` values."""
 
     least: int
     most: int
     values: int
 
     def rows(self, n_rows: int, kept: AnyArray | None, n_columns: int) -> NDArray[np.intp]:
-        """Draw some of the rows that count, all or those `kept`, in their order.
+        """Return the sorted indices of a random sample of all rows, or of those in `kept`.
 
-        They are the same every time.
+        The sample is the same in every call.
         """
         n = min(self.most, max(self.least, self.values // max(1, n_columns)))
         n_counted = n_rows if kept is None else int(np.count_nonzero(kept))
@@ -60,8 +60,9 @@ FOR_COUNTS = SampleSize(least=500, most=500, values=0)
 FOR_TAILS = SampleSize(least=2_000, most=10_000, values=1_000_000)
 FOR_QUANTILES = SampleSize(least=5_000, most=50_000, values=5_000_000)
 
-BULK = (0.05, 0.95)  # between these quantiles lie most rows of a feature;
-NARROW = 0.2  # it has a long tail if they are closer together than this share of its range
+# A feature has a long tail if the quantiles BULK are closer together than this share of its range.
+BULK = (0.05, 0.95)
+NARROW = 0.2
 
 
 def samples(
@@ -72,15 +73,15 @@ def samples(
     most_bytes: int = 2**26,
     n_threads: int = 1,
 ) -> Iterator[tuple[int, Sample]]:
-    """Yield the values of some columns in some rows, with the place of each among `columns`.
+    """Yield the position of each column in `columns`, and a sample of its values in `rows`.
 
-    Many columns at a time, to read X in order; of files, which are read once for all of these, as
+    Columns are read in blocks, to read X in order; from files, which are read once per block, as
     many as `most_bytes` hold. Missing values are left out.
     """
     if weights is None:
         for start, block in ascending(X, rows, columns, most_bytes, n_threads):
             for k, column in enumerate(block):
-                yield start + k, Sample.in_order(column)
+                yield start + k, Sample.of_sorted(column)
         return
     weight = weights[rows]
     for at in _together(X, rows, columns, most_bytes):
@@ -96,26 +97,26 @@ def ascending(
     most_bytes: int = 2**26,
     n_threads: int = 1,
 ) -> Iterator[tuple[int, AnyArray]]:
-    """Yield the same of rows that weigh 1 each, many columns at once: one row each, NaN last.
+    """Yield blocks of sorted columns: the position of the first, and (n_columns, n_rows) values.
 
-    As the numbers they are: that takes half the time.
+    NaN comes last. Values keep their data type, which takes half the time.
     """
     for at in _together(X, rows, columns, most_bytes):
-        yield at.start, X.in_order(rows, columns[at], n_threads)
+        yield at.start, X.sorted_columns(rows, columns[at], n_threads)
 
 
 def _together(
     X: Table, rows: NDArray[np.intp], columns: NDArray[np.intp], most_bytes: int
 ) -> list[slice]:
-    """Return which columns are read at a time."""
+    """Return the blocks of columns that are read together."""
     width = max(1, most_bytes // (8 * max(1, len(rows)))) if X.is_on_disk else 256
     return [slice(start, start + width) for start in range(0, len(columns), width)]
 
 
 def n_distinct(ascending: AnyArray) -> NDArray[np.intp]:
-    """Return how many values there are in each row of (n_columns, n), NaN last and not counted.
+    """Return the number of distinct values in each row of (n_columns, n), NaN not counted.
 
-    At least 1, as if a column of missing values had one.
+    Rows are ascending with NaN last. The number is at least 1, also if all values are missing.
     """
     return np.asarray(1 + (ascending[:, 1:] > ascending[:, :-1]).sum(axis=1), dtype=np.intp)
 
@@ -129,10 +130,10 @@ def suspects(
     hi: Floats,
     n_threads: int = 1,
 ) -> NDArray[np.intp]:
-    """Return the places among `columns` of those that may have few values or a long tail.
+    """Return the positions in `columns` of those that may have few values, a long tail or gaps.
 
-    Also of those with gaps; `lo` and `hi` are their ends. The others have neither, in these rows:
-    of a wide table most columns, which need not be put in order.
+    `lo` and `hi` are the columns' ranges. The other columns, which are most of a wide table, need
+    not be sorted.
     """
     if X.is_on_disk or X.is_sparse:
         return np.arange(len(columns))
@@ -147,36 +148,36 @@ def suspects(
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Values of a feature in ascending order, and the weight of the rows up to each."""
+    """Ascending values of a feature, and the cumulative weight of their rows."""
 
     values: Floats
     total: Floats
 
     @classmethod
     def of(cls, values: AnyArray, weights: Floats | None) -> Sample:
-        """Put values (n,) of rows that weigh something, 1 each if `weights` is None, in order.
+        """Sort values (n,) of rows with positive weights, 1 each if `weights` is None.
 
-        Missing ones are left out.
+        Missing values are left out.
         """
         x = values.astype(np.float64)
         there = ~np.isnan(x)
         if not there.all():
             x, weights = x[there], None if weights is None else weights[there]
         if weights is None:
-            return cls.in_order(np.sort(x))
+            return cls.of_sorted(np.sort(x))
         order = np.argsort(x, kind="stable")
         return cls(x[order], np.cumsum(weights[order]))
 
     @classmethod
-    def in_order(cls, ascending: AnyArray) -> Sample:
-        """Take ascending values (n,), NaN behind them, of rows that weigh 1 each."""
-        n = int(np.searchsorted(ascending, np.nan))  # sorted behind all numbers
+    def of_sorted(cls, ascending: AnyArray) -> Sample:
+        """Return the sample of ascending values (n,), NaN last, of rows of weight 1."""
+        n = int(np.searchsorted(ascending, np.nan))  # NaN is sorted after all numbers
         return cls(ascending[:n].astype(np.float64), np.arange(1.0, n + 1))
 
     def quantiles(self, shares: AnyArray) -> Floats:
-        """Return the smallest values that the shares (n,) of the weight do not exceed.
+        """Return weighted quantiles for shares (n,): the smallest value with at least that weight.
 
-        They are values of the sample, and the same for a row of weight 2 as for two rows.
+        They are values of the sample. A row of weight 2 has the effect of two rows.
         """
         if not len(self.values):
             return np.zeros(len(shares))
@@ -185,7 +186,7 @@ class Sample:
 
     @cached_property
     def distinct(self) -> Floats:
-        """The values without repetitions."""
+        """The distinct values, ascending."""
         if not len(self.values):
             return self.values
         return without_repetitions(self.values)
@@ -194,10 +195,9 @@ class Sample:
 def values_at(
     values: Floats, total: Floats, wanted: Floats, first: AnyArray | int, last: AnyArray | int
 ) -> Floats:
-    """Return the smallest values up to which rows weigh as much as wanted: weighted quantiles.
+    """Return the smallest values whose cumulative weight `total` reaches the weights `wanted`.
 
-    `total` is the weight up to and with each value, in the order of the values; those returned have
-    places from `first` to `last`.
+    Only values at the positions from `first` to `last` are returned.
     """
     places = np.clip(np.searchsorted(total, wanted), first, last)
     found: Floats = values[places]
@@ -205,9 +205,10 @@ def values_at(
 
 
 def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
-    """Tell whether most rows of a feature over [lo, hi] lie in a small part of its range.
+    """Return whether most rows of a feature are in a small part of its range [lo, hi].
 
-    Pieces of equal width would then be wasted on the few others. Of two values none is a tail.
+    Pieces of equal width would then be wasted on the few other rows. A feature with only two values
+    has no tail.
     """
     inside = np.searchsorted(seen.values, hi) - np.searchsorted(seen.values, lo, side="right")
     if inside <= 0:
@@ -216,18 +217,18 @@ def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
 
 
 def is_narrow(bulk: Sequence[Floats] | Floats, lo: Floats | float, hi: Floats | float) -> AnyArray:
-    """Tell whether the quantiles `BULK` of features over [lo, hi] are close together."""
+    """Return whether the quantiles BULK of features with the range [lo, hi] are close together."""
     start, end = bulk
     return np.asarray(0.5 * end - 0.5 * start < NARROW * (0.5 * hi - 0.5 * lo))  # no overflow
 
 
 def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
-    """Place at most n_bins + 1 knots over [lo, hi], where the values are.
+    """Return at most n_bins + 1 knots over [lo, hi], placed by quantiles.
 
-    A feature of few distinct values has a knot at each of them. Otherwise half the knots are
+    A feature with few distinct values has a knot at each of them. Otherwise half of the knots are
     quantiles of the rows, so that knots are where the data are, and the others are quantiles of the
-    other distinct values, so that a feature that is mostly zero, or has a long tail, has knots
-    elsewhere too. Where quantiles of the rows repeat each other, the others are the more.
+    remaining distinct values, so that a feature that is mostly zero, or has a long tail, has knots
+    elsewhere too. The latter are more than half if quantiles of the rows coincide.
     """
     distinct = with_ends(seen.distinct, lo, hi)
     if len(distinct) <= n_bins + 1:
@@ -245,11 +246,11 @@ def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
 
 
 def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
-    """Place at most n_bins + 1 knots over [lo, hi]: where rows are, and everywhere else.
+    """Return at most n_bins + 1 knots over [lo, hi], placed by quantiles and equal steps.
 
-    A feature of few distinct values has a knot at each of them. Otherwise a third of the knots are
-    quantiles of the rows, a third are equal steps, each at the next value that occurs, and the
-    others are quantiles of the other distinct values.
+    A feature with few distinct values has a knot at each of them. Otherwise a third of the knots
+    are quantiles of the rows, a third are equal steps, each moved to the next value that occurs,
+    and the others are quantiles of the remaining distinct values.
     """
     distinct = with_ends(seen.distinct, lo, hi)
     if len(distinct) <= n_bins + 1 or n_bins < 6:
@@ -269,20 +270,20 @@ def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
 def all_spread_knots(
     block: AnyArray, lo: Floats, hi: Floats, n_bins: int, n_threads: int = 1
 ) -> Floats:
-    """Place the `spread_knots` of features with more distinct values than knots; NaN behind them.
+    """Return the `spread_knots` of many features, one row each, with NaN after the last knot.
 
-    `block` holds the values of one feature per row, ascending, NaN last. The others, and all if
-    n_bins < 6, have NaN alone.
+    `block` holds the ascending values of one feature per row, NaN last. Features with no more
+    distinct values than knots, and all features if n_bins < 6, have NaN only.
     """
     found: Floats = _core.spread_knots(_as_floats(block), lo, hi, n_bins, n_threads)
     return found
 
 
 def tail_knots(block: AnyArray, lo: Floats, hi: Floats, n_bins: int, n_threads: int = 1) -> Floats:
-    """Place knots of the features that have a long tail; NaN behind them, and for the others.
+    """Return knots of the features that have a long tail, one row each, with NaN after the last.
 
-    `block` holds the values of one feature per row, ascending, NaN last. It is `has_long_tail`,
-    `quantile_knots` and `filled` of each of them.
+    `block` holds the ascending values of one feature per row, NaN last. The other features have NaN
+    only. It combines `has_long_tail`, `quantile_knots` and `filled`.
     """
     block = _as_floats(block)
     found: Floats = _core.tail_knots(block, lo, hi, n_bins, *BULK, NARROW, n_threads)
@@ -294,7 +295,7 @@ def _as_floats(block: AnyArray) -> AnyArray:
 
 
 def with_ends(distinct: Floats, lo: float, hi: float) -> Floats:
-    """Return ascending values, with both ends among them: those of all rows, seen or not."""
+    """Return ascending values with lo and hi included, which may not be in the sample."""
     for end in (lo, hi):
         at = int(np.searchsorted(distinct, end))
         if at == len(distinct) or distinct[at] != end:
@@ -303,7 +304,7 @@ def with_ends(distinct: Floats, lo: float, hi: float) -> Floats:
 
 
 def without_repetitions(ascending: Floats) -> Floats:
-    """Return ascending numbers, each once; np.unique would sort them, for thousands of columns."""
+    """Return the distinct values of ascending numbers, faster than np.unique, which sorts."""
     is_new = np.ones(len(ascending), dtype=bool)
     np.greater(ascending[1:], ascending[:-1], out=is_new[1:])
     found: Floats = ascending[is_new]
@@ -311,7 +312,7 @@ def without_repetitions(ascending: Floats) -> Floats:
 
 
 def _without(distinct: Floats, few: Floats) -> Floats:
-    """Return ascending values without a few of them; those may not all be there."""
+    """Return the ascending values `distinct` without those in `few`."""
     at = np.minimum(np.searchsorted(distinct, few), len(distinct) - 1)
     left = np.ones(len(distinct), dtype=bool)
     left[at[distinct[at] == few]] = False
@@ -319,10 +320,10 @@ def _without(distinct: Floats, few: Floats) -> Floats:
 
 
 def filled(knots: Floats, n_bins: int, dtype: npt.DTypeLike = np.float64) -> Floats:
-    """Divide pieces until there are n_bins of them: all features alike is fast in the core.
+    """Return knots with pieces subdivided until there are n_bins of them.
 
-    New knots are numbers of the column's type, which the core scores fast. There may be no such
-    number between two neighbors; then there are fewer.
+    The core is fast if all features have equally many pieces. New knots have the column's data
+    type, which the core scores fast; there are fewer if no such number is between two neighbors.
     """
     n_cells = len(knots) - 1
     parts = np.full(n_cells, n_bins // n_cells)

@@ -1,9 +1,9 @@
-"""Axes of curves that are zero at zero, so that zeros of a sparse table need not be looked at.
+"""Axes of curves that are zero at zero, so that the zeros of a sparse table can be skipped.
 
-The functions of a basis that are not zero at zero get no coefficient (see the penalties). The
-others are all that B-splines need if the axis starts at zero: of degree 1, hats from the second
-knot on; of degree 0, bins behind one that holds nothing but zero. Of Fourier and Hermite only the
-odd functions are left, and the axis has its own zero at zero.
+Basis functions that are not zero at zero have no coefficient (see the penalties). For B-splines the
+axis starts at zero, and the others remain: for degree 1, hat functions from the second knot on; for
+degree 0, bins after a first one that holds only zero. For Fourier and Hermite only the odd
+functions remain, and the axis maps zero to zero.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from splinear.tables.table import Table
 
 __all__ = ["axes_from_zero", "axes_of_odd", "no_longer_than_linear"]
 
-_AT_ONCE = 2**16  # values that are embedded together
+_AT_ONCE = 2**16  # values embedded per batch
 TINY = float(np.nextafter(0.0, 1.0))
 
-Label = Callable[[int], str]  # how the user knows a column
+Label = Callable[[int], str]  # from a column's index to its name in messages
 
 
 def axes_from_zero(
@@ -44,9 +44,10 @@ def axes_from_zero(
     kept: AnyArray | None = None,
     weights: Floats | None = None,
 ) -> Axes:
-    """Place the axes of X (n, n_features), dense or sparse, with ranges lo to hi.
+    """Return the axes of X (n, n_features), dense or sparse, with ranges lo to hi.
 
-    `kept` (n,) marks the rows that count, None: all; `weights` (n,) say how much each does.
+    `kept` (n,) marks the rows with a positive weight, and `weights` (n,) holds the weights; both
+    may be None.
     """
     if isinstance(basis, BSplineBasis):
         _refuse_negative(lo, label)
@@ -61,11 +62,11 @@ def axes_from_zero(
 
 
 def axes_of_odd(lo: Floats, hi: Floats, basis: Basis) -> Axes:
-    """Place the axes of Fourier and Hermite curves of which only the odd functions are left."""
+    """Return the axes of Fourier or Hermite curves that consist of odd functions only."""
     varies = lo < hi
     lo, hi = np.where(varies, np.minimum(lo, 0.0), lo), np.where(varies, np.maximum(hi, 0.0), hi)
     largest = np.where(varies, np.maximum(-lo, hi), 1.0)
-    # sin(n pi x) vanishes at 1 too; up to 1/2 the first of them grows.
+    # sin(pi x) is 0 at x = 1 as well, but increases up to 1/2.
     end = 0.5 if isinstance(basis, FourierBasis) else 1.0
     return Axes(lo, hi, end * lo / largest, end * hi / largest)
 
@@ -73,11 +74,11 @@ def axes_of_odd(lo: Floats, hi: Floats, basis: Basis) -> Axes:
 def no_longer_than_linear(
     X: Table, embedding: Embedding, kept: AnyArray | None, weights: Floats | None
 ) -> Embedding:
-    """Return an embedding that is no longer, column by column, than the columns themselves.
+    """Return an embedding whose columns have at most the mean square of the columns of X.
 
-    s_j^2 becomes min(s_j^2, sum_i x_ij^2 / sum_i |T'B(x_ij)|^2), with the rows' weights: columns
-    count as if they ran from 0 to 1 unless their values are so small (as those of tf-idf are) that
-    a rare word would then weigh far more than in a linear model.
+    s_j^2 becomes min(s_j^2, sum_i x_ij^2 / sum_i |T'B(x_ij)|^2), with the rows' weights. So columns
+    count as if they ran from 0 to 1, unless their values are so small, as those of tf-idf, that a
+    rare word would have a far larger effect than in a linear model.
     """
     own, embedded = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     axes = embedding.axes.core()
@@ -94,7 +95,7 @@ def no_longer_than_linear(
             there = ~np.isnan(x)
             j, x, w = j[there], x[there], of[here][there]
             lengths = _squared_lengths(embedding, _core.sparse_arguments(j, x, axes))
-            with np.errstate(over="ignore"):  # huge values are longer than any embedding
+            with np.errstate(over="ignore"):  # infinite sums leave s_j^2 as it is
                 own += np.bincount(j, w * x**2, minlength=len(own))
             embedded += np.bincount(j, w * lengths, minlength=len(own))
     with np.errstate(over="ignore"):
@@ -103,11 +104,11 @@ def no_longer_than_linear(
 
 
 def _squared_lengths(embedding: Embedding, arguments: Floats) -> Floats:
-    """Return |T'B(t)|^2 of arguments t of curves that are zero at zero."""
+    """Return |T'B(t)|^2 for arguments t (n,) of curves that are zero at zero."""
     basis, penalty = embedding.basis, embedding.penalty
     is_ramp = isinstance(basis, BSplineBasis) and basis.degree == 1
     if is_ramp and isinstance(penalty, DifferencePenalty) and penalty.order == 1:
-        whole = np.floor(arguments)  # every bin up to there has grown by 1
+        whole = np.floor(arguments)  # T'B is 1 for every bin before that of t
         return np.asarray(whole + (arguments - whole) ** 2)
     phi = penalty.embed(basis.evaluate(arguments))
     return np.asarray((phi**2).sum(axis=1))
@@ -125,7 +126,7 @@ def _spline_axes(
 ) -> Axes:
     n_bins = plan.n_bins.copy()
     if basis.degree <= 1:
-        n_bins[_least(X, kept) == hi] = 1  # of one value: the same curve, and the shortest table
+        n_bins[_least(X, kept) == hi] = 1  # for a single value, one bin gives the same curve
     ends = plan.ranges(np.where(lo < hi, 0.0, lo), hi)
     knots = None
     if not all(is_rule(rule, "uniform") for rule in plan.rules):
@@ -138,7 +139,7 @@ def _spline_axes(
 
 
 def _least(X: Table, kept: AnyArray | None) -> Floats:
-    """Return the lowest value of every column that is not zero."""
+    """Return the lowest non-zero of every column."""
     least = np.full(X.shape[1], np.inf)
     for rows, piece in X.chunks():
         counted = piece if kept is None else piece[kept[rows]]
@@ -160,9 +161,9 @@ def _refuse_negative(lo: Floats, label: Label) -> None:
 
 
 def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats | None:
-    """Return the knots of every column, zero first and NaN after the last; None if all are uniform.
+    """Return the knots of every column, from zero on, with NaN after the last.
 
-    Quantiles, and whether a tail is long, are those of the values that are not zero.
+    The result is None if all columns are uniform. Quantiles and tails are those of the non-zeros.
     """
     by_quantiles = _by_quantiles(seen, hi, plan)
     given = {j: rule for j, rule in enumerate(plan.rules) if not isinstance(rule, str)}
@@ -178,7 +179,7 @@ def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats |
                 "as sparse X needs them, have their first knot at 0."
             )
         out[j, : len(rule)] = rule
-    # The highest value may be in a row that was not looked at.
+    # The highest value may be in a row that was not sampled.
     n_distinct = seen.n_distinct + (seen.quantile(1.0) < hi)
     few = by_quantiles & (n_distinct <= plan.n_bins)
     _knot_at_each(seen, few, out)
@@ -192,7 +193,7 @@ def _knots(seen: Nonzeros, hi: Floats, plan: KnotPlan, label: Label) -> Floats |
 def _place_quantiles(
     seen: Nonzeros, wanted: NDArray[np.bool_], hi: Floats, plan: KnotPlan, out: Floats
 ) -> None:
-    """Write the quantile knots of the wanted columns, of more distinct values than pieces."""
+    """Set the quantile knots of columns that have more distinct values than pieces."""
     if not seen.is_weighted:
         for n_bins in map(int, np.unique(plan.n_bins[wanted])):
             columns = np.flatnonzero(wanted & (plan.n_bins == n_bins))
@@ -204,10 +205,10 @@ def _place_quantiles(
 
 
 def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool_]:
-    """Mark the columns whose knots are where the values are.
+    """Return whether each column's knots are placed by quantiles.
 
-    As asked; or, for "auto", because of a long tail, or few values (counts), each of which then has
-    a knot.
+    This is as requested or, for "auto", if a column has a long tail or few distinct values
+    (counts), each of which then has a knot.
     """
     some = np.diff(seen.starts) > 0
     bulk = [seen.quantile(share) for share in BULK]
@@ -220,7 +221,7 @@ def _by_quantiles(seen: Nonzeros, hi: Floats, plan: KnotPlan) -> NDArray[np.bool
 
 
 def _knot_at_each(seen: Nonzeros, wanted: NDArray[np.bool_], out: Floats) -> None:
-    """Write zero and each distinct value of the wanted columns."""
+    """Set knots at zero and at each distinct value of the wanted columns."""
     of = np.repeat(np.arange(len(wanted)), np.diff(seen.starts))
     chosen = np.flatnonzero(seen.is_new & wanted[of])
     column = of[chosen]
@@ -230,11 +231,11 @@ def _knot_at_each(seen: Nonzeros, wanted: NDArray[np.bool_], out: Floats) -> Non
 
 
 def _with_bin_for_zero(knots: Floats | None, hi: Floats, n_bins: NDArray[np.intp]) -> Floats:
-    """Put a knot next to zero, so that a bin of degree 0 holds nothing else."""
+    """Add a knot next to zero, so that the first bin of degree 0 holds only zero."""
     size = int(n_bins.max()) + 1
     out = np.full((len(hi), size + 1), np.nan)
     for j, end in enumerate(hi):
-        if end <= TINY:  # nothing lies beyond zero
+        if end <= TINY:  # no values beyond zero
             continue
         own = np.full(size, np.nan) if knots is None else knots[j]
         own = own[~np.isnan(own)]

@@ -1,10 +1,10 @@
-"""Fits on a cluster of Dask: the estimators of one machine, for rows that are on many.
+"""Estimators for rows that are distributed over a Dask cluster.
 
-Needs the extra `dask`: pip install splinear[dask].
+They need the extra `dask`: pip install splinear[dask].
 """
 
 try:
-    import distributed  # noqa: F401 (to say what is missing)
+    import distributed  # noqa: F401 (checks that it is installed)
 except ImportError as error:  # pragma: no cover (tests have it)
     raise ImportError(
         "splinear.dask needs dask and distributed: pip install splinear[dask]"

@@ -1,4 +1,4 @@
-"""The workers' parts of the rows, and passes over all of them."""
+"""The workers' parts of the rows, and passes over all parts."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from splinear.dask.tree import IncompleteError, Sums, SumTree, runs
 
 __all__ = ["Cluster"]
 
-PAUSE = 0.05  # seconds, until Dask knows more of a worker that does not answer
-MOST_NOTES = 32
-MOST_TRIES = 100  # calls in turn that a worker does not answer although Dask says that it is there
-MOST_LOST = 10  # times that a pass is made again as parts were lost
+PAUSE = 0.05  # seconds to wait until Dask notices that a worker does not answer
+MOST_CACHED = 32
+MOST_TRIES = 100  # attempts at a pass while Dask says that the workers are there
+MOST_LOST = 10  # attempts at a pass after parts were lost
 
 Partition = tuple[int, Delayed, Delayed, Delayed | None]
 
 
 @dataclass(eq=False)
 class Cluster:
-    """Parts of the rows, which stay where they are, and what is asked of all of them.
+    """Parts of the rows, which stay on their workers, and passes over all of them.
 
-    A pass sends a recipe to the workers, and adds up what they return: in a tree of parts that
-    depends on their number alone (`splinear.dask.tree`). So workers change no bit. Dask makes parts
-    that are lost with a worker anew, as it knows what they were made of; a pass that misses some
-    is made again.
+    A pass sends an expression to the workers and adds up the values that they return, in a tree
+    that depends only on the number of parts (`splinear.dask.tree`). So the number of workers does
+    not change a bit of the result. Dask recomputes parts that are lost with a worker; a pass that
+    misses some parts is repeated.
 
     Attributes
     ----------
     client : Client
     sample : Part
-        Some rows, drawn at random from all parts, in this process.
+        A random sample of rows from all parts, in this process.
     partitions : list of tuple
-        The number of each partition that has rows, and its X, y and weights.
+        The index, X, y and weights of each partition that has rows.
     parts : list of Future
-        Receipts for what the workers have made of them.
+        Receipts for the parts that workers made from the partitions.
     n_passes, n_bytes : int
-        Passes so far, and the size of the sums that they returned, of one worker each.
+        Number of passes so far, and the total size of their results.
     n_returned : int
-        The size of all sums that workers have returned.
+        The total size of what all workers returned.
     has_values : bool
-        Whether every part has X itself, too.
+        Whether every part holds X itself as well.
     has_sample : bool
-        Whether the sample are some rows and not all.
+        Whether the sample is a proper subset of the rows.
     tell : callable or None
-        Told after every pass how many there were, and the seconds that it took.
+        Called after every pass with the number of passes and the seconds it took.
     """
 
     client: Client
@@ -69,29 +69,29 @@ class Cluster:
     has_values: bool = False
     has_sample: bool = False
     tell: Callable[[int, float], None] | None = None
-    _name: str = ""  # of the parts, in Dask
+    _name: str = ""  # prefix of the parts' keys in Dask
     _steps: list[tuple[type, Delayed]] = field(default_factory=list)
-    _homes: dict[str, list[int]] | None = None  # None: to be asked for
-    _shared: dict[int, str] = field(default_factory=dict)  # homes of parts that several have
-    _notes: dict[Hashable, dict[str, Floats]] = field(default_factory=dict)
+    _homes: dict[str, list[int]] | None = None  # parts by worker; None if not known
+    _shared: dict[int, str] = field(default_factory=dict)  # worker of parts that several hold
+    _cache: dict[Hashable, dict[str, Floats]] = field(default_factory=dict)
 
-    def hold(self, step: Step, *, lies: bool = False) -> None:
-        """Make one more step with every part, where it is; of a kind of step the last one counts.
+    def hold(self, step: Step, *, persisted: bool = False) -> None:
+        """Apply a step to every part on its worker; it replaces an earlier step of its type.
 
-        The first parts are divided among workers as neighbors, which makes for few sums to add up,
-        unless what they are made of `lies` somewhere.
+        When parts are first made, workers get neighboring ones, so that few sums must be added up,
+        unless the partitions already lie on workers (`persisted`).
         """
         others = [own for own in self._steps if own[0] is not type(step)]
         self._steps = [*others, (type(step), delayed(step, pure=False))]
-        self._make(len(others), lies=lies)
+        self._make(len(others), persisted=persisted)
 
-    def _make(self, n_done: int, *, lies: bool = False) -> None:
-        """Have parts made of partitions, or of what is left of the last ones, with n_done steps."""
+    def _make(self, n_done: int, *, persisted: bool = False) -> None:
+        """Make new parts from the last ones, to which n_done steps were applied, or partitions."""
         before, last = self._name, self.parts
         name, n = f"splinear-part-{uuid4().hex}", len(self.partitions)
         steps, make = [step for _, step in self._steps], delayed(named, pure=False)
         parts: dict[int, Future[Receipt]] = {}
-        for worker, own in self._divided(n, lies).items():
+        for worker, own in self._divided(n, persisted).items():
             tasks = []
             for k in own:
                 number, *given = self.partitions[k]
@@ -101,44 +101,44 @@ class Cluster:
             parts.update(zip(own, some, strict=True))
         self.parts, self._name, self._homes = [parts[k] for k in range(n)], name, None
         self._known_homes()
-        del last  # whose parts are on the shelves until now
+        del last  # kept until now, so that workers could reuse these parts
 
-    def _divided(self, n: int, lies: bool) -> Mapping[str | None, list[int]]:
-        """Return where new parts should be; None: where Dask finds best."""
+    def _divided(self, n: int, persisted: bool) -> Mapping[str | None, list[int]]:
+        """Return the parts to make on each worker; the key None leaves the choice to Dask."""
         if self.parts:
             known: dict[str | None, list[int]] = {}
             known.update(self._known_homes())
             return known
         workers = sorted(self.client.nthreads())
-        if lies or not workers:
+        if persisted or not workers:
             return {None: list(range(n))}
         spans = zip(workers, runs(n, len(workers)), strict=True)
         return {own: list(range(*span)) for own, span in spans}
 
     def add_up(self, *nodes: Node) -> list[Floats]:
-        """Return the sums of some recipes' values over all parts, in one pass."""
+        """Return the sums of expressions over all parts, in one pass."""
         return list(self._reduced(nodes, largest=False))
 
     def largest(self, node: Node) -> float:
-        """Return the largest value."""
+        """Return the largest value of an expression over all parts."""
         return float(self._reduced([node], largest=True)[0])
 
     def row_sums(self, node: Node, summed: Node, name: str) -> Floats:
-        """Return sums over rows, `summed` on every part, of what `node` is per row."""
-        known = self.noted(node.key)
+        """Return the sum of `summed`, which reduces `node` over rows, cached under a name."""
+        known = self.cached(node.key)
         if name not in known:
             known[name] = self.add_up(summed)[0]
         return known[name].copy()
 
-    def noted(self, key: Hashable) -> dict[str, Floats]:
-        """Return what is known of the values of some recipe, by names: to look up and to add to.
+    def cached(self, key: Hashable) -> dict[str, Floats]:
+        """Return the cached results of an expression, by name, as a dict that can be added to.
 
-        Only the recipes that were asked for last are remembered.
+        Only the expressions used last are kept.
         """
-        known = self._notes.pop(key, {})
-        self._notes[key] = known
-        if len(self._notes) > MOST_NOTES:
-            del self._notes[next(iter(self._notes))]
+        known = self._cache.pop(key, {})
+        self._cache[key] = known
+        if len(self._cache) > MOST_CACHED:
+            del self._cache[next(iter(self._cache))]
         return known
 
     def _reduced(self, nodes: Sequence[Node], *, largest: bool) -> Sums:
@@ -151,7 +151,7 @@ class Cluster:
         return sums
 
     def _tried(self, nodes: tuple[Node, ...], largest: bool) -> Sums:
-        """Ask all workers, again where some are gone, or their parts are."""
+        """Make a pass, and repeat it if workers or parts were lost."""
         n_begun = n_lost = 0
         while True:
             homes, n_begun = self._known_homes(), n_begun + 1
@@ -173,7 +173,7 @@ class Cluster:
             n_lost += is_stray or self._known_homes() != homes
 
     def _asked(self, nodes: tuple[Node, ...], largest: bool) -> Sums:
-        """Ask all workers once."""
+        """Make a pass once."""
         n, homes = len(self.parts), self._known_homes()
         found = self.client.run(
             follow,
@@ -194,7 +194,7 @@ class Cluster:
         return tree.total()
 
     def _known_homes(self) -> dict[str, list[int]]:
-        """Return the parts of every worker, once all are computed."""
+        """Return the parts of every worker, after waiting until all are computed."""
         while self._homes is None:
             wait(self.parts)
             for part in self.parts:
@@ -207,6 +207,6 @@ class Cluster:
                 self._homes = {}
                 for k, own in enumerate(each):
                     self._homes.setdefault(own[0], []).append(k)
-            else:  # some were lost, and are being computed
+            else:  # some were lost, and are being recomputed
                 time.sleep(PAUSE)
         return self._homes

@@ -1,4 +1,4 @@
-"""What the estimators share: a client, one way to fit, lazy predictions."""
+"""Base class of the Dask estimators: the client, the fit, and lazy predictions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Self = TypeVar("Self", bound="DaskEstimator")
 
 
 class DaskEstimator(AdditiveEstimator):
-    """What the estimators of this module share: a client, and rows on its workers."""
+    """Base of the Dask estimators, whose rows are on the workers of a client."""
 
     client: Client | None
     _LOCAL: type[AdditiveEstimator]
@@ -57,7 +57,7 @@ class DaskEstimator(AdditiveEstimator):
         return found
 
     def to_local(self) -> AdditiveEstimator:
-        """Return the same estimator without Dask, with what was learned.
+        """Return the fitted estimator without Dask.
 
         Returns
         -------
@@ -71,14 +71,14 @@ class DaskEstimator(AdditiveEstimator):
         return local
 
     def __sklearn_clone__(self: Self) -> Self:
-        """Copy the parameters; the client is the same."""
+        """Return a clone with the same client."""
         params = self.get_params(deep=False)
         client = params.pop("client")
         own = {name: clone(value, safe=False) for name, value in params.items()}
         return type(self)(**own, client=client)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out the client, which belongs to its process."""
+        """Return the state without the client, which belongs to its process."""
         bare = copy(self)
         bare.client = None
         return super(DaskEstimator, bare).__getstate__()
@@ -100,7 +100,7 @@ class DaskEstimator(AdditiveEstimator):
     def _learn(
         self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, line: FitLine, *, more: bool
     ) -> tuple[Trained, Watch]:
-        """Fit a copy, and take over what it has learned."""
+        """Fit a copy, and take over its fitted attributes."""
         del more
         work, trainer, client = self._fresh(), recipe.trainer, self.client_
         given = Partitions.of(X, y, sample_weight)
@@ -130,16 +130,16 @@ class DaskEstimator(AdditiveEstimator):
         return trained, stopping.watch
 
     def _fitter(self, trainer: Trainer) -> Fitter:
-        """Return the trainer for the rows of workers."""
+        """Return the trainer for rows on workers."""
         return trainer
 
     def _posed_by(self, trainer: Trainer) -> Pose:
-        """Return how rows become the sums of losses that a trainer asks for."""
+        """Return the function that makes a trainer's sums of losses from rows."""
         assert isinstance(trainer, NewtonTrainer)
         return partial(_smooth_sums, trainer.loss)
 
     def _predicted(self, name: str, X: Input) -> Input:
-        """Return predictions of a method: lazily, of a collection of Dask."""
+        """Return the predictions of a method, lazily for a Dask collection."""
         check_is_fitted(self, "terms_")
         local = self.to_local()
         return lazily(local, name, X) if is_dask_collection(X) else getattr(local, name)(X)

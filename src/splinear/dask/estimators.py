@@ -1,4 +1,4 @@
-"""The estimators themselves: those of one machine, whose rows are on many."""
+"""DaskAdditiveClassifier and DaskAdditiveRegressor."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
             Numbers, text, categories and missing values, in partitions of rows. It is read four
             times; X.persist() keeps it in the workers' memory, if it fits.
-        y : collection of Dask of shape (n_samples,), divided as X is
+        y : Dask collection of shape (n_samples,), partitioned like X
             The classes.
-        sample_weight : collection of Dask of shape (n_samples,), default=None
+        sample_weight : Dask collection of shape (n_samples,), default=None
             The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
 
         Returns
@@ -122,7 +122,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
 
         Parameters
         ----------
-        X : collection of Dask, or what the local estimator takes
+        X : Dask collection, or any X that the local estimator accepts
 
         Returns
         -------
@@ -135,7 +135,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
 
         Parameters
         ----------
-        X : collection of Dask, or what the local estimator takes
+        X : Dask collection, or any X that the local estimator accepts
 
         Returns
         -------
@@ -148,7 +148,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
 
         Parameters
         ----------
-        X : collection of Dask, or what the local estimator takes
+        X : Dask collection, or any X that the local estimator accepts
 
         Returns
         -------
@@ -244,9 +244,9 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
             Numbers, text, categories and missing values, in partitions of rows. It is read four
             times; X.persist() keeps it in the workers' memory, if it fits.
-        y : collection of Dask of shape (n_samples,), divided as X is
+        y : Dask collection of shape (n_samples,), partitioned like X
             The targets.
-        sample_weight : collection of Dask of shape (n_samples,), default=None
+        sample_weight : Dask collection of shape (n_samples,), default=None
             The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
 
         Returns
@@ -260,7 +260,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
 
         Parameters
         ----------
-        X : collection of Dask, or what the local estimator takes
+        X : Dask collection, or any X that the local estimator accepts
 
         Returns
         -------

@@ -1,11 +1,11 @@
-"""Values of all rows, which no machine has: what workers compute from the rows that they hold.
+"""Lazy expressions for arrays of per-row values that are distributed over workers.
 
-Newton's method treats scores and derivatives of rows as arrays. Here such an array is a recipe, a
-small tree of what to do; NumPy's functions of it make larger ones. Workers follow it for their own
-rows in a pass (`splinear.dask.cluster`), which returns sums over all rows.
+Newton's method treats the scores and derivatives of rows as arrays. Here such an array is a small
+expression tree, and applying NumPy's functions to it returns larger ones. In a pass
+(`splinear.dask.cluster`) workers evaluate expressions for their own rows and return sums over them.
 
-Scores are linear in the tables of a model. So sums and multiples of scores are scores again, of
-other tables, and no recipe grows with the number of steps.
+Scores are linear in the tables of a model. So sums and multiples of scores are again scores, with
+other tables, and expressions do not grow with the number of steps.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ Done = dict[int, object]
 
 
 class Node:
-    """One thing to do, for the rows of one part."""
+    """A node of an expression, evaluated for the rows of one part."""
 
     def on(self, part: Part, done: Done) -> object:
-        """Return its value; what other nodes were worth is in `done`, by their identities."""
+        """Return its value; `done` caches the values of nodes by their identity."""
         if id(self) not in done:
             done[id(self)] = self.of(part, done)
         return done[id(self)]
@@ -59,7 +59,7 @@ class Node:
 
     @property
     def key(self) -> Hashable:
-        """What says that another one has the same value: by default, it is the same."""
+        """A key that is equal for nodes of equal value; by default, the node itself."""
         return self
 
 
@@ -77,9 +77,9 @@ PART = _ThePart()
 
 @dataclass(frozen=True, eq=False)
 class Scores(Node):
-    """F (n_outputs, n_rows): by `tables` (n_outputs, n_entries), and intercepts (n_outputs,).
+    """Scores F (n_outputs, n_rows) for tables (n_outputs, n_entries), intercepts (n_outputs,).
 
-    `rows` says of what: of the part as it is, or of its rows in full precision.
+    `rows` is the part itself, or its rows in full precision.
     """
 
     tables: Floats
@@ -87,31 +87,31 @@ class Scores(Node):
     rows: Node = PART
 
     def of(self, part: Part, done: Done) -> object:
-        """Score the rows, unless that was done in the last passes."""
+        """Return the scores, which the part caches between passes."""
         own = cast("Part", self.rows.on(part, done))
         return own.scores(self.tables, self.intercepts)
 
     @property
     def key(self) -> Hashable:
-        """The same for the same scores."""
+        """Equal for equal scores."""
         text = self.tables.tobytes() + self.intercepts.tobytes()
         return self.rows, blake2b(text, digest_size=16).digest()
 
     def over(self, tables: Floats, intercepts: Floats) -> Scores:
-        """Return the scores of the same rows by other tables."""
+        """Return the scores of the same rows with other tables."""
         return Scores(tables, intercepts, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Apply(Node):
-    """A function of values."""
+    """A function applied to values."""
 
     function: Callable[..., object]
     args: tuple[object, ...]
     kwargs: dict[str, object] = field(default_factory=dict)
 
     def of(self, part: Part, done: Done) -> object:
-        """Call it."""
+        """Call the function."""
         return self.function(*_values(self.args, part, done), **self.kwargs)
 
 
@@ -123,12 +123,12 @@ class Member(Node):
     name: str
 
     def of(self, part: Part, done: Done) -> object:
-        """Look it up."""
+        """Return the attribute."""
         return getattr(self.owner.on(part, done), self.name)
 
     @property
     def key(self) -> Hashable:
-        """The same for the same value; that of parts may change."""
+        """Equal for the same attribute of equal values; attributes of parts may change."""
         key = self.owner.key
         return self if key is self.owner else (key, self.name)
 
@@ -137,13 +137,13 @@ EXACT = Member(PART, "exact")  # the same rows in full precision
 
 
 def blocks_of(rows: Node) -> str:
-    """Return by what name the blocks of such rows are noted."""
+    """Return the name under which Hessian blocks of these rows are cached."""
     return "blocks" if rows is PART else "exact blocks"
 
 
 @dataclass(frozen=True, eq=False)
 class Call(Node):
-    """A method of a value."""
+    """A method call on a value."""
 
     owner: Node
     name: str
@@ -151,44 +151,44 @@ class Call(Node):
     kwargs: dict[str, object] = field(default_factory=dict)
 
     def of(self, part: Part, done: Done) -> object:
-        """Call it."""
+        """Call the method."""
         method = getattr(self.owner.on(part, done), self.name)
         return method(*_values(self.args, part, done), **self.kwargs)
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes(Node):
-    """The derivatives by the scores F of sum number k."""
+    """The gradient of sum number k with respect to the scores F."""
 
     k: int
     F: Node
 
     def of(self, part: Part, done: Done) -> object:
-        """Compute them."""
+        """Return the derivatives."""
         return part.sums[self.k].gradient(cast(Floats, self.F.on(part, done)))
 
     @property
     def key(self) -> Hashable:
-        """The same for the same scores."""
+        """Equal for equal scores."""
         return self.k, self.F.key
 
 
 @dataclass(frozen=True, eq=False)
 class Bends(Node):
-    """The second derivatives by the scores F of sum number k."""
+    """The second derivatives of sum number k with respect to the scores F."""
 
     k: int
     F: Node
     cautious: bool = False
 
     def of(self, part: Part, done: Done) -> object:
-        """Compute them."""
+        """Return the derivatives."""
         F = cast(Floats, self.F.on(part, done))
         return part.sums[self.k].curvature(F, cautious=self.cautious)
 
     @property
     def key(self) -> Hashable:
-        """The same for the same scores."""
+        """Equal for equal scores."""
         return "bends", self.k, self.cautious, self.F.key
 
 
@@ -205,7 +205,7 @@ def _value(arg: object, part: Part, done: Done) -> object:
 
 
 class RowValues(NDArrayOperatorsMixin):
-    """A number per row, or one per output and row, as an array that is computed elsewhere."""
+    """An array with one column per row of X, computed by workers when it is reduced."""
 
     def __init__(self, cluster: Cluster, node: Node) -> None:
         self.cluster, self.node = cluster, node
@@ -213,7 +213,7 @@ class RowValues(NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
     ) -> object:
-        kwargs.pop("out", None)  # in-place operators: a name for another array, as these are
+        kwargs.pop("out", None)  # in-place operators return a new array
         if method != "__call__" or kwargs:
             return NotImplemented
         args = [bare(one) for one in inputs]
@@ -237,36 +237,36 @@ class RowValues(NDArrayOperatorsMixin):
         raise TypeError("The rows are on workers: this array cannot be iterated over.")
 
     def sum(self, axis: int | None = None) -> RowValues | Floats:
-        """Return sums over outputs (axis 0), per row, or over the rows of all parts."""
+        """Return the lazy sums over outputs (axis 0), or the sums over the rows of all parts."""
         summed = Apply(np.sum, (self.node,), {"axis": axis})
         if axis == 0:
             return RowValues(self.cluster, summed)
         return self.cluster.row_sums(self.node, summed, "in_all" if axis == 1 else f"by {axis}")
 
     def max(self, initial: float) -> float:
-        """Return the largest number, or `initial`."""
+        """Return the largest number, at least `initial`."""
         return self.cluster.largest(Apply(np.max, (self.node,), {"initial": initial}))
 
 
 def row_values(cluster: Cluster, node: Node) -> Floats:
-    """Return values of all rows as the array that the solvers take them for."""
+    """Return an expression as the array type that solvers expect."""
     return cast(Floats, RowValues(cluster, node))
 
 
 def in_all(node: Node) -> Node:
-    """Return the sums over rows of what a node is worth, one per output."""
+    """Return a node for the sums of a node's value over rows, (n_outputs,)."""
     return Apply(np.sum, (node,), {"axis": 1})
 
 
 def bare(value: object) -> Input:
-    """Return what is sent to a worker for an array, or for a list of arrays."""
+    """Return the node of an array, or of the arrays in a list; other values unchanged."""
     if isinstance(value, RowValues):
         return value.node
     return [bare(one) for one in value] if isinstance(value, list) else value
 
 
 def _linear(ufunc: np.ufunc, args: list[object]) -> Scores | None:
-    """Return scores as scores: of sums, of multiples, and with other intercepts."""
+    """Return a sum, difference or multiple of scores as scores; None for anything else."""
     if ufunc is np.multiply:
         scores, other = args if isinstance(args[0], Scores) else args[::-1]
         factor = _factor(other, len(scores.intercepts)) if isinstance(scores, Scores) else None
@@ -282,7 +282,7 @@ def _linear(ufunc: np.ufunc, args: list[object]) -> Scores | None:
 
 
 def _times(scores: Scores, factor: float | Floats) -> Scores:
-    """Multiply by a number, or by one per output (n_outputs, 1)."""
+    """Return scores times a number, or times one per output (n_outputs, 1)."""
     intercepts = factor * scores.intercepts[:, None]
     return scores.over(factor * scores.tables, intercepts[:, 0])
 
@@ -299,7 +299,7 @@ def _number(value: object) -> float | None:
 
 
 def _as_scores(value: object, like: object) -> Scores | None:
-    """Return scores, or a number per output as scores of tables of 0."""
+    """Return scores unchanged, and a number per output as scores with tables of 0."""
     if isinstance(value, Scores) or not isinstance(like, Scores):
         return value if isinstance(value, Scores) else None
     n = len(like.intercepts)

@@ -1,4 +1,4 @@
-"""From collections of Dask to a training set whose rows stay where they are."""
+"""Preparation of a training set from Dask collections, with the rows left on the workers."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from splinear.training.weighted import WeightedRows
 
 __all__ = ["Distributed"]
 
-# Rows at hand, for knots, smoothness and products with the Hessian: so many, or so many values.
+# Size of the local sample, for knots, smoothness and products with the Hessian: rows, values.
 SAMPLE, SAMPLED_VALUES = 2**17, 2**26
-HELD_OUT = 4 / 3  # of the rows that choose the smoothness, where some are held out
+HELD_OUT = 4 / 3  # ratio of all rows to those that choose the smoothness, if some are held out
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class Distributed:
     Parameters
     ----------
     estimator : AdditiveEstimator
-        Learns the names of columns and how they become numbers.
+        Its names of columns and conversion of columns are set.
     given : Partitions
     client : Client
     seed : int
@@ -63,7 +63,7 @@ class Distributed:
     seed: int
 
     def survey(self, reader: Reader) -> tuple[Survey, TableReader]:
-        """Find ranges, gaps, levels and targets, and how columns become numbers."""
+        """Return ranges, gaps, levels and targets of all rows, and how columns are converted."""
         work = self.estimator
         table = check_columns(work, open_table(self.given.example), reset=True)
         table, categorical = find_categorical(work, table)
@@ -94,7 +94,7 @@ class Distributed:
         return summary, TableReader(columns, table.names, table.is_sparse)
 
     def _check(self, found: Survey) -> None:
-        """Refuse what no fit takes; name the column."""
+        """Raise if there are no rows, or if a column has infinity or unwanted missing values."""
         work, n_rows = self.estimator, sum(found.n_rows)
         if not n_rows:
             raise ValueError("X has no rows, or none with a weight above 0.")
@@ -109,7 +109,7 @@ class Distributed:
                 raise ValueError(f"Input X contains {what} in {label}.")
 
     def sample(self, found: Survey, reader: TableReader) -> _Sampled:
-        """Draw rows from all partitions, whatever their number; in order."""
+        """Return a random sample of rows, in order, which does not depend on the partitions."""
         n_rows, n_columns = sum(found.n_rows), max(1, reader.columns.n_features)
         levels = max((len(own) for own in reader.columns.levels.values()), default=0)
         most = max(int(HELD_OUT * enough_rows(levels)), min(SAMPLE, SAMPLED_VALUES // n_columns))
@@ -128,7 +128,7 @@ class Distributed:
         return _Sampled(X, np.concatenate([one.y for one in rows]), weights)
 
     def columns(self, found: Survey, reader: TableReader, sample: _Sampled) -> ColumnData:
-        """Look at the columns as terms do: at the sample, with the ranges of all rows."""
+        """Return the columns of the sample, with the ranges and gaps of all rows."""
         lo, hi = found.lo.copy(), found.hi.copy()
         for j, levels in reader.columns.levels.items():
             lo[j], hi[j] = 0.0, len(levels) - 1.0
@@ -155,14 +155,14 @@ class Distributed:
         common: PartTarget,
         pose: Pose,
     ) -> TrainingSet:
-        """Code the rows where they are."""
+        """Have workers code their rows, and return the training set."""
         coding = Coding(reader, layout, common, pose, self.seed)
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
         here.read_table = sample.table.whole
         cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.has_sample = here.n_rows < sum(found.n_rows)
-        cluster.hold(coding, lies=self.given.lies(self.client))
+        cluster.hold(coding, persisted=self.given.is_persisted(self.client))
         rows = RemoteRows(
             cluster, layout, sum(found.n_rows), found.weight, reader, self.seed, here.rows.is_coded
         ).with_gap_means()
@@ -170,7 +170,7 @@ class Distributed:
         return TrainingSet(weighted, RemoteTarget(common, target, cluster))
 
     def _asked(self, task: Callable[..., object], told: Delayed, each: Input = None) -> list[Input]:
-        """Return what a task finds in every partition."""
+        """Return the results of a task for every partition."""
         more = [None] * len(self.given.X) if each is None else each
         make: Callable[..., Delayed] = delayed(named, pure=False)
         partitions = zip(self.given.X, self.given.y, self.given.weights, more, strict=True)
@@ -181,7 +181,7 @@ class Distributed:
 
 @dataclass(frozen=True, eq=False)
 class _Sampled:
-    """Rows of the sample, as numbers."""
+    """The rows of the sample, as numbers."""
 
     table: Table
     y: AnyArray
@@ -195,7 +195,7 @@ def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Su
 
 
 def _taken(X: Input, y: Input, weights: Input, numbers: AnyArray, reader: TableReader) -> Rows:
-    """Return rows of these numbers among those that count."""
+    """Return the rows at these indices among those with a positive weight."""
     if not len(numbers):
         return Rows(None, np.empty(0), None, None)
     rows = Rows.of(X, y, weights, numeric=False)

@@ -1,4 +1,4 @@
-"""Parts as workers hold them between passes: in memory while there is room, then in files."""
+"""Parts between passes: in a worker's memory while there is room, and then in files."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Holding"]
 
 
 class Holding:
-    """A part that a worker holds.
+    """A part held by a worker.
 
     Parameters
     ----------
     make : callable
-        Makes the part, in memory; or, given a plan, what is not zero in it in a file.
+        make(None) returns the part in memory; make(plan) returns a sparse part with its non-zeros
+        in a file.
 
-    Where there is no room for it in memory, its codes are in a file, of which little is in memory
-    at a time; all else that its rows have is read from a file in every pass, and scores are not
-    kept from one pass to the next.
+    If there is no room in memory, the codes are in a memory-mapped file. Everything else is read
+    from a file in every pass, and scores are not kept between passes.
     """
 
     def __init__(self, make: Callable[[MemoryPlan | None], Part]) -> None:
@@ -38,7 +38,7 @@ class Holding:
         self._surfaces: Kept[PairRows] | None = None
         self._in_scores = False
         self._whole: Part | None = None
-        if not room.take(part.n_bytes, part):  # which copies of this share
+        if not room.take(part.n_bytes, part):  # copies of this object share the part
             if part.rows.is_coded:
                 pairs = zip(part.arrays(), part.rows.layout.groups, strict=True)
                 part = part.over([mapped_codes(own, group, room) for own, group in pairs])
@@ -50,7 +50,7 @@ class Holding:
 
     @contextmanager
     def in_use(self) -> Iterator[Part]:
-        """Yield the part, for a pass; put together once, if all of it is in memory."""
+        """Yield the part for a pass; it is assembled once if all of it is in memory."""
         part = self._whole
         if part is None:
             part = self._put_together()
@@ -69,7 +69,7 @@ class Holding:
         return part
 
     def with_values(self, values: OnValues) -> Holding:
-        """Return the part with what was computed from X itself."""
+        """Return the part with scores and sums computed from X itself."""
         other = self._copy()
         other._values = Kept(values, values.F.nbytes)
         return other
@@ -78,7 +78,7 @@ class Holding:
         """Return the part with X itself, as numbers."""
         other = self._copy()
         n_bytes = X.nbytes if isinstance(X, np.ndarray) else 12 * X.nnz
-        other._table = Kept(X, 2 * n_bytes)  # and once more as the core reads it
+        other._table = Kept(X, 2 * n_bytes)  # twice, because the core needs a copy
         return other
 
     def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Holding:

@@ -1,4 +1,4 @@
-"""Sums of losses over the rows of all workers, as Newton's method sees such sums."""
+"""Sums of losses over the rows of all workers, with the interface of LossSum."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from splinear.solvers.problems.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS
 
 __all__ = ["RemoteSum"]
 
-LITTLE = 1e-10  # of the sum: what other intercepts may gain
+LITTLE = 1e-10  # relative to the sum: the gain of other intercepts that is neglected
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteSum(Likened):
-    """Sum number `k` of all parts; `like` is the same over the sample."""
+    """Sum number `k` over all parts; `like` is the same sum over the sample."""
 
     cluster: Cluster
     k: int
 
     def on_threads(self, n: int) -> RemoteSum:
-        """Return the same sum: workers have threads of their own."""
+        """Return the same sum, because workers have threads of their own."""
         del n
         return self
 
@@ -55,11 +55,11 @@ class RemoteSum(Likened):
         return float(self._at(F)["value"])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives with respect to F."""
+        """Return the gradient with respect to F."""
         return row_values(self.cluster, Slopes(self.k, bare(F)))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
-        """Return its second derivatives at F."""
+        """Return the second derivatives at F."""
         return RemoteCurvature(self.cluster, Bends(self.k, bare(F), cautious), self.n_outputs)
 
     def gap(self, F: Floats, R: Floats) -> float:
@@ -67,11 +67,11 @@ class RemoteSum(Likened):
         return float(self._at(F, more={"gap": self._called("gap", F, R)})["gap"])
 
     def best_shift(self, F: Floats) -> Floats:
-        """Return the numbers (n_outputs,) whose addition to F makes the sum least.
+        """Return the constants (n_outputs,) that minimize the sum when added to F.
 
-        By Newton's method, one pass per step; the same number for all classes is kept at 0. The
-        last step is not made: what it would gain is far less than anybody asks for, and all that is
-        known where it would start need not be computed again.
+        They are found by Newton's method, with one pass per step; a constant common to all classes
+        is kept at 0. A step whose gain would be negligible is not made, so that everything computed
+        at its start can be reused.
         """
         shift = np.zeros(self.n_outputs)
         most = np.inf if self.is_quadratic else 1.0
@@ -88,14 +88,15 @@ class RemoteSum(Likened):
     def _at(
         self, F: Floats, *, with_sums: bool = False, more: dict[str, Node] | None = None
     ) -> dict[str, Floats]:
-        """Return the sum and sums of derivatives at F, in one pass if they are not known.
+        """Return the sum and the sums of derivatives at F, in one pass unless they are cached.
 
-        By tables too, if `with_sums`: Newton's method asks for them next, and for blocks of the
-        Hessian if there are more rows than the sample has. `more` comes along.
+        If `with_sums`, the pass also computes the gradient with respect to tables and, if the
+        sample is not all rows, the blocks of the Hessian, which Newton's method needs next. `more`
+        holds further expressions to add up.
         """
         node: Node = bare(F)
         slopes, bends, nodes = Slopes(self.k, node), Bends(self.k, node), dict(more or {})
-        known = self.cluster.noted(slopes.key)
+        known = self.cluster.cached(slopes.key)
         if "value" not in known:
             nodes["value"] = Call(self._own, "value", (node,))
             nodes["bends"] = Apply(_of_levels, (bends, self.n_outputs))
@@ -110,7 +111,7 @@ class RemoteSum(Likened):
             found = dict(zip(nodes, self.cluster.add_up(*nodes.values()), strict=True))
             known.update(found)
             blocks = {name: own for name, own in found.items() if name.endswith("blocks")}
-            self.cluster.noted(Member(bends, "diagonal").key).update(blocks)
+            self.cluster.cached(Member(bends, "diagonal").key).update(blocks)
         return known
 
     @property
@@ -123,19 +124,19 @@ class RemoteSum(Likened):
 
 @dataclass(frozen=True, eq=False)
 class _Product(Node):
-    """Second derivatives times V."""
+    """The product of second derivatives and V."""
 
     bends: Node
     V: Node
 
     def of(self, part: Part, done: Done) -> object:
-        """Multiply."""
+        """Return the product."""
         bends = cast(Curvature, self.bends.on(part, done))
         return bends.times(cast(Floats, self.V.on(part, done)))
 
     @property
     def key(self) -> Hashable:
-        """The same for the same factors."""
+        """Equal for equal factors."""
         return "product", self.bends.key, self.V.key
 
 
@@ -149,27 +150,27 @@ class RemoteCurvature:
 
     @property
     def diagonal(self) -> Floats:
-        """Return the diagonal."""
+        """The diagonal."""
         return row_values(self.cluster, Member(self.node, "diagonal"))
 
     @property
     def independent(self) -> Floats:
-        """Return the diagonal of one whose outputs do not depend on each other."""
+        """The diagonal of a curvature in which outputs are independent."""
         return row_values(self.cluster, Member(self.node, "independent"))
 
     def between(self, k: int, m: int) -> Floats:
-        """Return the second derivatives by the scores of outputs k and m."""
+        """Return the second derivatives with respect to the scores of outputs k and m."""
         return row_values(self.cluster, Call(self.node, "between", (k, m)))
 
     def times(self, V: Floats) -> Floats:
-        """Multiply by V."""
+        """Return the product with V."""
         return row_values(self.cluster, _Product(self.node, bare(V)))
 
     def level(self, V: Floats) -> Floats:
-        """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero.
+        """Return the constants (n_outputs,) to add to V such that times(V) sums to 0 over rows.
 
-        Newton's method asks for sums of that product by tables next. Of one output they follow from
-        those of V, which take no other pass.
+        Newton's method next needs the sums of this product with respect to tables. For one output
+        they follow from those of V, so the same pass computes these.
         """
         product = _Product(self.node, bare(V))
         if self.n_outputs > 1 or not isinstance(product.V, Scores):
@@ -177,15 +178,15 @@ class RemoteCurvature:
             return _level_step(self._levels, slope)
         rows = product.V.rows
         nodes: list[Node] = [in_all(product), Call(rows, "raw_sums", (product,))]
-        known = self.cluster.noted(("levels", self.node.key, rows))
-        if not known:  # of a number that is added to all scores
+        known = self.cluster.cached(("levels", self.node.key, rows))
+        if not known:  # the derivatives with respect to a constant added to all scores
             nodes.append(Apply(_of_levels, (self.node, self.n_outputs)))
             nodes.append(Call(rows, "raw_sums", (Member(self.node, "diagonal"),)))
         slope, sums, *more = self.cluster.add_up(*nodes)
         known.update(zip(("levels", "sums"), more, strict=False))
         shift = _level_step(known["levels"], slope)
         leveled = _Product(self.node, bare(V + shift[:, None]))
-        self.cluster.noted(leveled.key).update(
+        self.cluster.cached(leveled.key).update(
             sums=sums + shift * known["sums"], in_all=slope + shift * known["levels"][0]
         )
         return shift
@@ -195,18 +196,18 @@ class RemoteCurvature:
         return self.cluster.add_up(Apply(_of_levels, (self.node, self.n_outputs)))[0]
 
     def raised(self, extra: Floats) -> Curvature:
-        """Return it with more on the diagonal."""
+        """Return the curvature with `extra` added to the diagonal."""
         node = Call(self.node, "raised", (bare(extra),))
         return RemoteCurvature(self.cluster, node, self.n_outputs)
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        """Return that of the rows of the sample with these numbers."""
+        """Return the curvature of the sample's rows at these indices, multiplied by weights."""
         here = cast(Curvature, self.node.on(self.cluster.sample, {}))
         return here.some(numbers, weights)
 
 
 def _of_levels(curvature: Curvature, n_outputs: int) -> Floats:
-    """Return the second derivatives by a number that is added to all scores of an output."""
+    """Return the Hessian (n_outputs, n_outputs) of constants added to each output's scores."""
     H = np.zeros((n_outputs, n_outputs))
     for k in range(n_outputs):
         for m in range(k, n_outputs):
@@ -215,7 +216,7 @@ def _of_levels(curvature: Curvature, n_outputs: int) -> Floats:
 
 
 def _level_step(H: Floats, slope: Floats) -> Floats:
-    """Return -H^{-1} slope; where the same number for all outputs changes nothing, none."""
+    """Return -H^{-1} slope, of mean 0 if a constant common to all outputs has no effect."""
     if len(slope) == 1:
         return np.asarray(-slope / max(float(H[0, 0]), np.finfo(float).tiny))
     return np.asarray(-np.linalg.pinv(H, rcond=1e-12, hermitian=True) @ slope)

@@ -1,4 +1,4 @@
-"""How a part is made of a partition: in steps, which a worker can repeat at any time."""
+"""Makes parts from partitions in steps, which a worker can repeat at any time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["Step", "made", "named"]
 
 
 class Step(Protocol):
-    """What is done with a part, given its partition."""
+    """A step that extends a part, given its partition."""
 
     def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
-        """Return the part with more than it had; the first step is given None."""
+        """Return the extended part; the first step gets None."""
         ...
 
 
 def made(
     X: Input, y: Input, weights: Input, told: tuple[str, str, int], steps: Sequence[Step]
 ) -> Receipt:
-    """Make the part of a partition.
+    """Make the part of a partition, and return its receipt.
 
-    `told` is the key of the receipt, and that of another one with which so many of the steps have
-    been made, if it is here.
+    `told` holds the receipt's key, the key of an earlier part, and the number of steps applied to
+    that, which are skipped if this worker has it.
     """
     key, before, n_done = told
     shelf = Shelf.here()
@@ -38,7 +38,7 @@ def made(
 
 
 def named(task: Callable[..., object], k: int, *args: object) -> object:
-    """Run a task; an error names its partition."""
+    """Run a task; its errors name the partition k."""
     try:
         return task(*args)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Sums of losses of margins over the rows of all workers, and their trainer."""
+"""Sums of hinge-like losses over the rows of all workers, and the trainer of DaskAdditiveSVC."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ __all__ = ["ClusterTrainer", "RemoteMargins"]
 
 @dataclass(frozen=True)
 class ClusterTrainer:
-    """Trains by passes over rows that workers hold, or by dual coordinate descent, `own`, here.
+    """Trains by passes over the workers' rows, or locally by dual coordinate descent (`own`).
 
-    Where rows are few to a parameter, classes can mostly be told apart without a loss: few rows
-    support the model, which dual coordinate descent finds, and passes hardly do. If the sample is
-    all rows, they are solved for here.
+    With few rows per parameter, classes are usually separable and few rows support the model, which
+    suits dual coordinate descent but not passes. If in this case the sample holds all rows, the
+    problem is solved locally.
     """
 
     own: DualTrainer
@@ -54,7 +54,7 @@ class ClusterTrainer:
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
     ) -> list[Start] | None:
-        """Start from the last model, if it has the same shape."""
+        """Return starts at the last model; None if its shape differs."""
         return _BY_PASSES.starts(last, layout, n_outputs, n_rows)
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
@@ -83,25 +83,25 @@ _BY_PASSES = PassTrainer(_margins, lambda data: smoothing.solve)
 
 @dataclass(frozen=True, eq=False)
 class _Slopes(Node):
-    """The derivatives of the smoothed sums by the scores F."""
+    """The gradient of the smoothed sums with respect to the scores F."""
 
     F: Node
     ramps: Floats
 
     def of(self, part: Part, done: Done) -> object:
-        """Compute them."""
+        """Return the derivatives."""
         own = cast(RowMargins, part.sums[0])
         return own.slopes(cast(Floats, self.F.on(part, done)), self.ramps)
 
     @property
     def key(self) -> Hashable:
-        """The same for the same scores and ramps."""
+        """Equal for equal scores and ramps."""
         return "ramps", self.ramps.tobytes(), self.F.key
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteMargins:
-    """The sums of all parts, which are their first ones; `like` are the same over the sample."""
+    """Sums over all parts, the first of each; `like` holds the same over the sample."""
 
     cluster: Cluster
     like: RowMargins
@@ -113,19 +113,19 @@ class RemoteMargins:
         return self.like.kind
 
     def first(self, n: int) -> RowMargins:
-        """Return the sums over n rows of the sample, which weigh as much as all rows do."""
+        """Return the sums over n rows of the sample, reweighted to the weight of all rows."""
         return replace(self.like, weight=self.n_rows / max(n, 1), n_rows=n)
 
     def slopes(self, F: Floats, ramps: Floats) -> Floats:
-        """Return the derivatives of the smoothed sums by F."""
+        """Return the gradient of the smoothed sums with respect to F."""
         return row_values(self.cluster, _Slopes(bare(F), ramps.copy()))
 
     def bends(self, F: Floats, ramps: Floats) -> Floats:
-        """Return the second derivatives."""
+        """Return the second derivatives of the smoothed sums."""
         return row_values(self.cluster, self._called("bends", F, ramps.copy()))
 
     def measured(self, F: Floats, ramps: Floats) -> Measures:
-        """Return the sums of the losses themselves; those of the slopes by tables come along."""
+        """Return the sums of the unsmoothed losses; the same pass sums the slopes by tables."""
         node: Node = bare(F)
         slopes = _Slopes(node, ramps.copy())
         rows = node.rows if isinstance(node, Scores) else PART
@@ -134,15 +134,15 @@ class RemoteMargins:
             Call(rows, "raw_sums", (slopes,)),
             in_all(slopes),
         )
-        self.cluster.noted(slopes.key).update(sums=sums, in_all=of_all)
+        self.cluster.cached(slopes.key).update(sums=sums, in_all=of_all)
         return Measures(told[0], told[1], told[2:4].T, told[4:].T)
 
     def along(self, F: Floats, D: Floats, ramps: Floats, shares: Floats) -> Floats:
-        """Return the slopes of the smoothed sums by t at F + t D."""
+        """Return the derivatives in t of the smoothed sums at F + t D."""
         return self.cluster.add_up(self._called("along", F, D, ramps.copy(), shares))[0]
 
     def gaps(self, F: Floats, R: Floats) -> tuple[Floats, Floats]:
-        """Return the sums of the losses at F, and the rows' parts of the gap to any R."""
+        """Return the sums of the losses at F, and the rows' parts of the gap to R."""
         [found] = self.cluster.add_up(Apply(np.stack, (self._called("gaps", F, R),)))
         return found[0], found[1]
 

@@ -1,4 +1,4 @@
-"""X, y and weights, as Dask has them, partition by partition."""
+"""The partitions of X, y and weights, as Dask's delayed objects."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from splinear._types import Input
 
 __all__ = ["Partitions", "example_of", "is_frame"]
 
-Y, W = "y of splinear.dask", "weights of splinear.dask"  # columns beside those of X
+Y, W = "y of splinear.dask", "weights of splinear.dask"  # names of columns added to X
 
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """What fit was given, divided alike.
+    """The arguments of fit, with equal partitions.
 
     Attributes
     ----------
     X, y, weights : list of Delayed
-        One per partition; weights may be None, each.
+        One per partition; each of the weights may be None.
     example : ndarray or DataFrame
-        Some rows that have the columns and types of X, and whatever values.
+        Some rows with the columns and types of X, and arbitrary values.
     """
 
     X: list[Delayed]
@@ -38,7 +38,7 @@ class Partitions:
 
     @classmethod
     def of(cls, X: Input, y: Input, sample_weight: Input) -> Partitions:
-        """Divide y and the weights as X is, or say why that cannot be."""
+        """Partition y and the weights like X; raise if that is not possible."""
         if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
             return cls(*_joint(X, y, sample_weight), example_of(X))
         lengths, example = None, example_of(X)
@@ -60,23 +60,23 @@ class Partitions:
         return cls(parts[0], parts[1], list(parts[2]) if len(parts) > 2 else weights, example)
 
     def numbered(self, n_rows: list[int]) -> list[tuple[int, Delayed, Delayed, Delayed | None]]:
-        """Return the partitions that have rows, given how many each has, and their numbers."""
+        """Return the index, X, y and weights of partitions with rows, given their row counts."""
         have = [k for k, n in enumerate(n_rows) if n]
         return [(k, self.X[k], self.y[k], self.weights[k]) for k in have]
 
-    def lies(self, client: Client) -> bool:
-        """Tell whether workers have X already, as they do after `X.persist()`."""
-        known = list(client.futures)  # which other threads add to
+    def is_persisted(self, client: Client) -> bool:
+        """Return whether workers already hold X, as after `X.persist()`."""
+        known = list(client.futures)  # a copy, because other threads add to it
         return any(key in self.X[0].dask for key in known)
 
 
 def is_frame(X: Input) -> bool:
-    """Tell whether X is a data frame of Dask."""
+    """Return whether X is a Dask data frame."""
     return is_dask_collection(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
 def example_of(X: Input) -> Input:
-    """Return some rows that have the columns and types of X; refuse what is no table of Dask."""
+    """Return some rows with the columns and types of X; raise if X is not a Dask table."""
     if is_frame(X):
         return X._meta_nonempty
     if not isinstance(X, da.Array) or X.ndim != 2:
@@ -91,7 +91,7 @@ def example_of(X: Input) -> Input:
 
 
 def _are_of_one_frame(X: Input, *others: Input) -> bool:
-    """Tell whether y and weights are computed from the frame that X is, row by row."""
+    """Return whether y and weights are computed row by row from the same frame as X."""
     try:
         from dask.dataframe.dask_expr._expr import are_co_aligned
     except ImportError:
@@ -105,10 +105,11 @@ def _are_of_one_frame(X: Input, *others: Input) -> bool:
 def _joint(
     X: Input, y: Input, weights: Input
 ) -> tuple[list[Delayed], list[Delayed], list[Delayed | None]]:
-    """Divide columns of one frame alike.
+    """Return equal partitions of X, y and weights, which are columns of one frame.
 
-    By themselves they might not be: Dask may read few columns of files in fewer partitions than
-    many. Other frames are never joined to X, as that would be by their indices.
+    Separately they might differ, because Dask may read few columns of files in fewer partitions
+    than many. Columns of other frames cannot be joined to X, because that would match their
+    indices.
     """
     more = {Y: y} if weights is None else {Y: y, W: weights}
     parts, pick = X.assign(**more).to_delayed(), delayed(_picked, pure=False)
@@ -119,14 +120,14 @@ def _joint(
 
 
 def _picked(part: Input, name: str | None) -> Input:
-    """Return a column of a partition, or what it has beside y and weights."""
+    """Return a column of a partition, or for None all columns except y and weights."""
     if name is not None:
         return part[name]
     return part.drop(columns=[own for own in (Y, W) if own in part.columns])
 
 
 def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:
-    """Return y as a collection that is divided as X is, as far as that can be told."""
+    """Return y as a collection that is partitioned like X, as far as lengths are known."""
     if y is None:
         raise ValueError(f"{name} is None; a fit needs one.")
     known = lengths is not None and not np.isnan(lengths).any()
@@ -154,7 +155,8 @@ def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:
 def _divided(given: list[Input]) -> list[list[Delayed]]:
     """Return the partitions of collections.
 
-    Arrays are optimized together: alone, Dask may have two tasks of one name for what they share.
+    Arrays are optimized together. Separately, Dask may create two tasks with the same name for what
+    they share.
     """
     arrays = iter(optimize(*(own for own in given if _is_array(own))))
     return [

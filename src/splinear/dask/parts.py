@@ -1,4 +1,4 @@
-"""What a worker holds: the rows of one partition, coded, and their sums of losses."""
+"""A part: the coded rows of one partition on its worker, and their sums of losses."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from splinear.tables.table import Table
 
 __all__ = ["OnValues", "Part"]
 
-KEPT_SCORES = 2  # of a point, and of a direction
-NEAR_CODES = 56  # bytes per row and output beside the codes: scores, derivatives and targets
+KEPT_SCORES = 2  # cached scores: those of a point and of a direction
+NEAR_CODES = 56  # bytes per row and output beyond the codes: scores, derivatives and targets
 
 
 @dataclass(frozen=True, eq=False)
 class OnValues:
-    """What was computed from a partition of X itself: scores, and sums by tables."""
+    """Scores, and sums with respect to tables, computed from a partition of X itself."""
 
     F: Floats
     sums: Floats
 
 
 class Part:
-    """The rows of a partition that count.
+    """The rows of a partition that have a positive weight.
 
     Attributes
     ----------
     codes : list of ndarray
-        Per group of the layout, (n_rows, n_features): 2 bytes per value; none of sparse rows.
+        The codes of each group of the layout, (n_rows, n_features); empty for sparse rows.
     rows : TrainingRows
-        The same as the core reads them.
+        The rows in the core's form.
     sums : list of LossSum
-        Or one RowMargins.
+        The sums of losses, or a single RowMargins.
     weights : ndarray of shape (n_rows,) or None
-        In the order of training.
+        The weights, in training order.
     surfaces : PairRows or None
-        The rows as surfaces see them, be it only to look for some.
+        The rows' positions on surfaces, or on the grids from which surfaces are found.
     read_values, read_table : callable or None
-        Where `values`, and X itself as numbers, come from, if there are such.
+        Functions that return `values` and X itself as numbers, if available.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Part:
         kept: AnyArray | None,
         plan: MemoryPlan | None = None,
     ) -> Part:
-        """Code the rows of a table, or take what is not zero; sums and weights come later."""
+        """Return a part with the rows of a table as codes or non-zeros, still without sums."""
         if table.is_sparse:
             rows = TrainingRows.prepare(table, layout, seed=seed, kept=kept, plan=plan)
             return cls([], replace(rows, layout=layout, table=_nowhere(layout)), [], None)
@@ -92,16 +92,16 @@ class Part:
         return cls(codes, _rows(codes, layout, kept, table.shape[0], seed), [], None)
 
     def with_sums(self, sums: Sequence[LossSum], weights: Floats | None) -> Part:
-        """Return the part with a target."""
+        """Return the part with sums of losses and weights."""
         return Part(self.codes, self.rows, sums, weights)
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:
-        """Return the part over the same codes, which are somewhere else."""
+        """Return the part with the same codes stored elsewhere."""
         rows = replace(self.rows, parts=tuple(read_codes(codes, self.rows.layout)))
         return Part(codes, rows, self.sums, self.weights)
 
     def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Part:
-        """Return the part with surfaces, which have tables behind those of curves if in_scores."""
+        """Return the part with surfaces, which are part of the model's scores if `in_scores`."""
         other = copy(self)
         other.surfaces = surfaces
         if in_scores:
@@ -109,16 +109,16 @@ class Part:
         return other
 
     def arrays(self) -> list[AnyArray]:
-        """Return the codes of every group."""
+        """Return the codes of every group as arrays."""
         return [np.asarray(own.array) for own in self.codes]
 
     def fresh_sums(self) -> list[LossSum]:
-        """Return the sums without what they have computed."""
+        """Return the sums without their cached values."""
         return [_fresh(total) for total in self.sums]
 
     @property
     def values(self) -> OnValues:
-        """What was computed from X itself."""
+        """The scores and sums computed from X itself."""
         assert self.read_values is not None
         return self.read_values()
 
@@ -133,7 +133,7 @@ class Part:
 
     @property
     def n_rows(self) -> int:
-        """Rows that count."""
+        """Number of rows."""
         return self.rows.n_rows
 
     @property
@@ -142,7 +142,7 @@ class Part:
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def scores(self, tables: Floats, intercepts: Floats) -> Floats:
-        """Return the scores of all outputs by tables; those of the last few are kept."""
+        """Return the scores (n_outputs, n_rows) for tables; the last few are cached."""
         key = blake2b(tables.tobytes() + intercepts.tobytes(), digest_size=16).digest()
         for k, (known, F) in enumerate(self._scores):
             if known == key:
@@ -154,21 +154,21 @@ class Part:
         return F
 
     def raw_sums(self, R: Floats) -> Floats:
-        """Return the sums of R (n_outputs, n_rows) by the entries of tables."""
+        """Return the gradient of sum(R * scores) with respect to tables, R (n_outputs, n_rows)."""
         return self.rows.raw_sums(R)
 
     def blocks(self, H: Floats) -> Floats:
-        """Return the blocks of TrainingRows.blocks as (n_outputs, n)."""
+        """Return TrainingRows.blocks as one array, (n_outputs, n)."""
         return np.stack([np.concatenate([b.ravel() for b in own]) for own in self.rows.blocks(H)])
 
     def surface_blocks(self, H: Floats) -> Floats:
-        """Return the blocks of PairRows.blocks as (n_outputs, n)."""
+        """Return PairRows.blocks as one array, (n_outputs, n)."""
         assert self.surfaces is not None
         found = self.surfaces.blocks(H, 1)
         return np.stack([np.concatenate([b.ravel() for b in own]) for own in found])
 
     def on_values(self, table: Table, tables: Floats, R: Node) -> OnValues:
-        """Score the rows of X itself, and add up R over them."""
+        """Return the scores of X itself, and the sums of R over its rows."""
         slopes = np.asarray(R.on(self, {}))
         F, sums = np.empty_like(slopes), np.zeros_like(tables)
         for piece in replace(self.rows, table=table).values():
@@ -178,7 +178,7 @@ class Part:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes in memory."""
+        """Size in memory, in bytes."""
         near = NEAR_CODES * sum(total.n_outputs for total in self.sums) * self.n_rows
         if not self.rows.is_coded:
             return near + 8 * (self.rows.n_values + self.n_rows)
@@ -188,7 +188,7 @@ class Part:
 def _rows(
     codes: Sequence[_core.Codes], layout: Layout, kept: AnyArray | None, n_given: int, seed: int
 ) -> TrainingRows:
-    """Return rows of codes, whose table is nowhere."""
+    """Return coded rows without their table."""
     parts = read_codes(codes, layout)
     n_values = n_given * sum(group.n_features for group in layout.groups)
     return TrainingRows(
@@ -197,12 +197,12 @@ def _rows(
 
 
 def _nowhere(layout: Layout) -> Table:
-    """Return a table without rows: X is not kept."""
+    """Return a table without rows, in place of X, which is not kept."""
     return ArrayTable(np.empty((0, layout.n_columns)))
 
 
 def _fresh(total: LossSum) -> LossSum:
-    """Return a sum without what it has computed: that is compiled, or as long as the rows."""
+    """Return a sum without its cached values, which are compiled or as long as the rows."""
     if isinstance(total, Separable):
         return replace(total, _known={})
     if isinstance(total, RowMargins):

@@ -1,4 +1,4 @@
-"""The rows of all workers, as Newton's method sees rows: passes, and a sample that is at hand."""
+"""The rows of all workers with the interface of training rows: passes, and a local sample."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ __all__ = ["RemoteRows"]
 
 @dataclass(frozen=True, eq=False)
 class RemoteRows:
-    """What `solvers.rows.training_rows.TrainingRows` is, where workers hold the rows.
+    """The counterpart of `solvers.rows.training_rows.TrainingRows` for rows held by workers.
 
-    What is one number per row there is a recipe here (`splinear.dask.expressions`); what is summed
-    over rows is a pass over all parts.
+    Arrays with one value per row are lazy expressions (`splinear.dask.expressions`); sums over rows
+    are passes over all parts.
     """
 
     cluster: Cluster
     layout: Layout
     n_rows: int
-    total: float  # their weight
+    total: float  # weight of all rows
     reader: TableReader
     seed: int = 0
     is_coded: bool = True
@@ -59,49 +59,49 @@ class RemoteRows:
 
     @property
     def n_values(self) -> int:
-        """Values that a pass reads."""
+        """Number of values read per pass, estimated from the sample."""
         sample = self.cluster.sample
         return sample.rows.n_values * self.n_rows // max(sample.n_rows, 1)
 
     @property
     def n_sampled(self) -> int:
-        """Rows of the sample that is at hand."""
+        """Number of rows of the local sample."""
         return self.cluster.sample.n_rows
 
     def with_layout(self, layout: Layout) -> RemoteRows:
-        """Return the same rows for a layout of the same groups."""
+        """Return the rows with a layout of the same groups."""
         return replace(self, layout=layout)
 
     def grids(self, groups: Sequence[PairGroup]) -> RemotePairs:
-        """Return surfaces whose sums are those of the rows that are nearest to their nodes."""
-        self.cluster.hold(WithSurfaces(self.reader, tuple(groups), only_looked_for=True))
+        """Return surfaces on which every row is at its nearest node, to find interactions."""
+        self.cluster.hold(WithSurfaces(self.reader, tuple(groups), at_nodes=True))
         return RemotePairs(self.cluster, tuple(groups))
 
     def placed(self, groups: tuple[PairGroup, ...], table: Table) -> RemotePairs:
-        """Have workers find out where their rows stand on surfaces; those of the sample, too.
+        """Have workers compute their rows' positions on surfaces, and do so for the sample.
 
-        The table is that of the sample.
+        `table` is that of the sample.
         """
         own = self.first(self.n_rows).placed(groups, table)
-        self.cluster.hold(WithSurfaces(self.reader, groups, only_looked_for=False))
+        self.cluster.hold(WithSurfaces(self.reader, groups, at_nodes=False))
         self.cluster.sample = self.cluster.sample.with_surfaces(own, in_scores=True)
         return RemotePairs(self.cluster, groups)
 
     def with_pairs(self, layout: Layout, pairs: RemotePairs) -> RemoteRows:
-        """Return the same rows for a layout that has surfaces, too."""
+        """Return the rows with a layout that has surfaces as well."""
         return replace(self, layout=layout, pairs=pairs)
 
     def adopted(self, total: LossSum) -> LossSum:
-        """Return a sum of losses as it is: it is that of all parts."""
+        """Return a sum of losses unchanged, because it is over all parts already."""
         return total
 
     def exactly(self) -> RemoteRows:
-        """Return the same rows in full precision: workers read X once they are asked for it."""
+        """Return the rows in full precision; workers read X when it is first needed."""
         return replace(self, is_coded=False, is_exact=True)
 
     @property
     def _own(self) -> Node:
-        """What workers are to look at; they have X in full precision from here on, if need be."""
+        """The node of the rows; if they are exact, workers hold X in full precision from now on."""
         if not self.is_exact:
             return PART
         if not self.cluster.has_values:
@@ -115,20 +115,20 @@ class RemoteRows:
         return self.total
 
     def first(self, n: int) -> TrainingRows:
-        """Return some rows of the sample, which are here."""
+        """Return the first n rows of the local sample."""
         own = self.cluster.sample.exact if self.is_exact else self.cluster.sample
         return own.rows.with_layout(self.layout).first(n)
 
     def sampled(
         self, curvature: Curvature, n: int, n_threads: int = 1
     ) -> tuple[TrainingRows, Curvature]:
-        """Return n rows of the sample and their second derivatives, which stand for all rows."""
+        """Return n rows of the sample, and second derivatives weighted to represent all rows."""
         del n_threads
         n = min(n, self.n_sampled)
         return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
-        """Return the scores of all rows."""
+        """Return the scores of all rows, as a lazy array."""
         del n_threads
         return row_values(
             self.cluster,
@@ -136,50 +136,50 @@ class RemoteRows:
         )
 
     def zero_scores(self, n_outputs: int) -> Floats:
-        """Return the scores of parameters that are 0."""
+        """Return the scores for parameters that are all 0."""
         return self.scores(np.zeros((n_outputs, self.layout.n_parameters)))
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the derivative of sum(R * scores(parameters)) by parameters."""
+        """Return the gradient of sum(R * scores) with respect to parameters."""
         return self.layout.gather(self.raw_sums(R, n_threads))
 
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the same derivative by the entries of tables; those of R alone come along."""
+        """Return the gradient with respect to tables; the same pass sums R over rows."""
         del n_threads
         node: Node = bare(R)
-        known = self.cluster.noted(node.key)
+        known = self.cluster.cached(node.key)
         if "sums" not in known:
             sums, own = self.cluster.add_up(Call(self._own, "raw_sums", (node,)), in_all(node))
             known.update(sums=sums, in_all=own)
         return known["sums"].copy()
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
-        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group.
+        """Return the diagonal blocks of sum_i h_i B_i B_i' for each row h of H and each group.
 
-        The sums of H alone come along.
+        The same pass sums H over rows.
         """
         del n_threads
         node, rows = bare(H), self._own
-        known, name = self.cluster.noted(node.key), blocks_of(rows)
+        known, name = self.cluster.cached(node.key), blocks_of(rows)
         if name not in known:
             own = self.cluster.add_up(Call(rows, "blocks", (node,)), in_all(node))
             known[name], known["in_all"] = own
         return [split_blocks(own, self.layout.groups) for own in known[name].copy()]
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
-        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        """Return `scores` and `sums` for X in full precision, reading it once."""
         del n_threads
         self.cluster.hold(WithValues(self.reader, self.layout.tables(parameters), bare(R)))
         values = Member(PART, "values")
         node: Node = bare(R)
         sums, own = self.cluster.add_up(Member(values, "sums"), in_all(node))
-        self.cluster.noted(node.key)["in_all"] = own
+        self.cluster.cached(node.key)["in_all"] = own
         return row_values(self.cluster, Member(values, "F")), self.layout.gather(sums)
 
     def weighted_first(
         self, weights: Floats | None, n: int
     ) -> tuple[RemoteRows | TrainingRows, Floats]:
-        """Return n rows of the sample and their weights, or all rows if it has not that many.
+        """Return n rows of the sample and their weights, or all rows if the sample has fewer.
 
         `weights` are those of the sample.
         """

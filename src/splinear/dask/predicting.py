@@ -1,4 +1,4 @@
-"""Predictions that are made when Dask asks for them, partition by partition."""
+"""Lazy predictions, partition by partition."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["lazily"]
 
 
 def lazily(model: AdditiveEstimator, name: str, X: Input) -> da.Array:
-    """Return model.name(X) as an array of Dask, with the partitions of X.
+    """Return model.name(X) as a lazy Dask array with the partitions of X.
 
-    Columns that are others than in fit are refused here and now, as Dask knows them.
+    Columns that differ from those in fit raise an error at once.
     """
     check_columns(model, open_table(example_of(X)), reset=False)
     like = _example(model, name)
@@ -35,12 +35,12 @@ def lazily(model: AdditiveEstimator, name: str, X: Input) -> da.Array:
 
 
 def _example(model: AdditiveEstimator, name: str) -> AnyArray:
-    """Return what is predicted for no rows: its type and shape."""
+    """Return the prediction for no rows, which has the right type and shape."""
     outputs, scores = model._outputs, np.zeros((0, model._model.n_outputs))
     made = {"predict": "predict", "decision_function": "decision"}.get(name, "probabilities")
     return np.asarray(getattr(outputs, made)(scores))
 
 
 def _predicted(model: AdditiveEstimator, name: str, like: AnyArray, X: Input) -> AnyArray:
-    """Predict the rows of a partition."""
+    """Return the predictions of a partition."""
     return np.asarray(getattr(model, name)(X)) if X.shape[0] else like

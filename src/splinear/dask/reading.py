@@ -1,4 +1,4 @@
-"""What workers read from a partition: its numbers, and what a fit must know of all rows."""
+"""Reading of partitions on workers: their numbers, and a survey of ranges and targets."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["Rows", "Survey", "TableReader", "survey"]
 
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """How a partition of X becomes a table of numbers; `names` are those of its columns."""
+    """Converts partitions of X to tables of numbers; `names` are those of the columns."""
 
     columns: Columns
     names: list[str] | None
     is_sparse: bool = False
 
     def table(self, X: Input) -> Table:
-        """Read a partition."""
+        """Return a partition as a table of numbers; raise if its columns differ."""
         table = open_table(X)
         if table.is_sparse != self.is_sparse:
             what = ("a sparse matrix", "an array") if table.is_sparse else ("an array", "sparse")
@@ -50,7 +50,7 @@ class TableReader:
 
 
 def _size(values: AnyArray) -> str:
-    """Say how many there are, if they are as many numbers, else their shape."""
+    """Return the length of a one-dimensional array, or else its shape, as text."""
     return str(len(values) if values.ndim == 1 else values.shape)
 
 
@@ -60,12 +60,12 @@ def _label(names: list[str] | None, j: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A partition as it was given, checked."""
+    """The checked X, y and weights of a partition."""
 
     X: Input
     y: AnyArray
     weights: Floats | None
-    kept: AnyArray | None  # None: all rows count
+    kept: AnyArray | None  # whether each row has a positive weight; None if all have one
 
     @classmethod
     def of(cls, X: Input, y: Input, weights: Input, *, numeric: bool) -> Rows:
@@ -88,28 +88,28 @@ class Rows:
 
     @property
     def counted(self) -> AnyArray:
-        """The targets of the rows that count."""
+        """The targets of the rows with a positive weight."""
         return self.y if self.kept is None else self.y[self.kept]
 
 
 @dataclass(eq=False)
 class Survey:
-    """What a fit must know of some partitions; that of all of them is added up in order."""
+    """Ranges, levels and targets of some partitions; those of all are added up in order."""
 
-    n_rows: list[int]  # that count, per partition
+    n_rows: list[int]  # rows with a positive weight, per partition
     weight: float
     lo: Floats
     hi: Floats
     has_gap: NDArray[np.bool_]
     seen: dict[int, Seen]
-    classes: dict[object, int] = field(default_factory=dict)  # and how many rows have each
-    class_totals: dict[object, float] = field(default_factory=dict)  # and their weights
-    least: float = np.inf  # of numbers
+    classes: dict[object, int] = field(default_factory=dict)  # number of rows per class
+    class_totals: dict[object, float] = field(default_factory=dict)  # weight per class
+    least: float = np.inf  # lowest target of a regression, and the highest below
     most: float = -np.inf
-    total: float = 0.0  # their weighted sum
+    total: float = 0.0  # weighted sum of the targets
 
     def add(self, other: Survey) -> None:
-        """Add what is known of the next partitions."""
+        """Add the survey of the next partitions."""
         self.n_rows += other.n_rows
         self.weight += other.weight
         self.lo, self.hi = np.fmin(self.lo, other.lo), np.fmax(self.hi, other.hi)
@@ -135,7 +135,7 @@ def survey(
     categorical: Sequence[int],
     numeric: bool,
 ) -> Survey:
-    """Look at one partition: ranges, gaps, levels, targets."""
+    """Return the survey of one partition: ranges, gaps, levels and targets."""
     rows = Rows.of(X, y, weights, numeric=numeric)
     n = reader.columns.n_features
     counted = rows.counted

@@ -1,7 +1,7 @@
-"""What workers do in a pass: follow recipes for the parts that they hold.
+"""The workers' side of a pass: evaluates expressions for the parts that a worker holds.
 
-A pass is one call per worker, beside Dask's tasks: the scheduler of these would take far longer
-than the pass itself.
+A pass is one direct call per worker and not a set of Dask tasks, whose scheduling would take far
+longer than the pass itself.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _POOLS: WeakKeyDictionary[Worker, ThreadPoolExecutor] = WeakKeyDictionary()
 
 
 class StrayError(IncompleteError):
-    """There are receipts without their parts: Dask has brought them from another worker."""
+    """A worker has receipts without their parts, because Dask copied them from another worker."""
 
 
 def key(name: str, k: int) -> str:
-    """Return what Dask calls part number k of some parts."""
+    """Return Dask's key of part number k."""
     return f"{name}-{k}"
 
 
@@ -42,9 +42,9 @@ async def follow(
     homes: Mapping[int, str],
     dask_worker: Worker,
 ) -> list[tuple[Span, Sums]]:
-    """Return what some recipes come to over the parts of this worker, out of n.
+    """Return the sums of expressions over this worker's parts, out of n, as nodes of a tree.
 
-    `homes` are the workers of parts that are in several places.
+    `homes` names the responsible worker for parts that several hold.
     """
     here = dask_worker.address
     mine = [k for k in range(n) if key(name, k) in dask_worker.data and homes.get(k, here) == here]
@@ -70,15 +70,15 @@ async def follow(
 
 
 def _pool(worker: Worker) -> ThreadPoolExecutor:
-    """Return threads of a worker's own: as many as it has for tasks, as these wait for passes."""
+    """Return a thread pool for passes, of the size of the worker's own, which is for tasks."""
     if worker not in _POOLS:
         _POOLS[worker] = ThreadPoolExecutor(worker.state.nthreads, "splinear")
     return _POOLS[worker]
 
 
 def _followed(part: Holding, nodes: tuple[Node, ...]) -> Sums:
-    """Follow recipes for the rows of a part."""
+    """Return the values of expressions for the rows of a part."""
     done: Done = {}
     with part.in_use() as own:
-        # Copies: what a part keeps must not change with what becomes of the sums.
+        # Copies, so that adding to the sums does not change what a part caches.
         return tuple(np.array(node.on(own, done), dtype=np.float64) for node in nodes)

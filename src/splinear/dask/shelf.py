@@ -1,8 +1,8 @@
-"""Parts that a worker keeps beside Dask's results, which are receipts for them.
+"""Parts that a worker keeps outside of Dask, whose results are only receipts for them.
 
-Dask writes results to disk when memory is short, and sends them to other workers. A part would be
-pickled for that, with all its rows, even if these are in files already; and every pass would read
-it again. A receipt is no longer than a name.
+Dask writes results to disk when memory is short, and copies them to other workers. For that a part
+would be pickled with all its rows, even if these are in files already, and every pass would read it
+again. A receipt is just a name.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["Receipt", "Shelf"]
 
 @dataclass(frozen=True, eq=False)
 class Receipt:
-    """Says that the worker that made it has a part; of no use to others."""
+    """Stands for a part on the worker that made it; it is of no use elsewhere."""
 
     key: str  # of the result in Dask
 
 
 class Shelf:
-    """The parts of a worker, each as long as Dask has its receipt."""
+    """The parts of a worker, each kept as long as Dask keeps its receipt."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = weakref.ref(worker)
@@ -33,20 +33,20 @@ class Shelf:
 
     @classmethod
     def of(cls, worker: Worker) -> Shelf:
-        """Return that of a worker."""
+        """Return the shelf of a worker."""
         return _SHELVES.setdefault(worker, cls(worker))
 
     @classmethod
     def here(cls) -> Shelf:
-        """Return that of the worker whose task this is."""
+        """Return the shelf of the worker that runs this task."""
         return cls.of(get_worker())
 
     def get(self, key: str) -> Holding | None:
-        """Return a part, unless it is elsewhere or was lost."""
+        """Return a part; None if this worker does not have it."""
         return self._parts.get(key)
 
     def put(self, key: str, part: Holding) -> Receipt:
-        """Keep a part; return the receipt that is to become Dask's result of this key."""
+        """Keep a part, and return the receipt that becomes Dask's result for this key."""
         self._clear()
         self._parts[key] = part
         receipt = Receipt(key)
@@ -54,14 +54,14 @@ class Shelf:
         return receipt
 
     def _released(self, key: str, part: weakref.ref[Holding]) -> None:
-        """Let go of a part whose receipt is gone from memory, unless Dask has it on disk."""
+        """Release a part whose receipt has left memory, unless Dask has it on disk."""
         worker = self._worker()
         is_same = self._parts.get(key) is part()
         if worker is None or (is_same and key not in worker.data):
             self._parts.pop(key, None)
 
     def _clear(self) -> None:
-        """Let go of parts whose receipts were on disk when Dask gave them up."""
+        """Release parts whose receipts were on disk when Dask released them."""
         worker = self._worker()
         for key in list(self._parts):
             if worker is None or not (key in worker.data or key in worker.state.tasks):

@@ -1,4 +1,4 @@
-"""The steps in which parts are made of partitions."""
+"""The steps by which parts are made from partitions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from splinear.training.weighted import WeightedRows
 
 __all__ = ["Coding", "Pose", "WithSurfaces", "WithTable", "WithValues"]
 
-Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # how rows become sums of losses
+Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # makes sums of losses from rows
 
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """Makes a part of a partition: codes and sums of losses."""
+    """Makes a part from a partition: codes and sums of losses."""
 
     reader: TableReader
     layout: Layout
@@ -46,13 +46,13 @@ class Coding:
         kept: AnyArray | None,
         plan: MemoryPlan | None = None,
     ) -> Part:
-        """Code the rows of a table of numbers."""
+        """Return the part of a table of numbers."""
         part = Part.coded(table, self.layout, self.seed, kept, plan)
         weighted = WeightedRows(part.rows, weights, kept)
         return part.with_sums(self.pose(target, weighted), weighted.place_weights())
 
     def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
-        """Code a partition."""
+        """Return the coded partition."""
         del part
         rows = Rows.of(X, y, weights, numeric=False)
         table, target = self.reader.table(X), self.common.read(rows.y)
@@ -61,14 +61,14 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class WithValues:
-    """Computes scores by tables, and the sums of R, from X itself."""
+    """Adds scores and the sums of R, computed from X itself."""
 
     reader: TableReader
     tables: Floats
     R: Node
 
     def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
-        """Read X."""
+        """Return the extended part."""
         del y, weights
         assert part is not None
         with part.in_use() as own:
@@ -77,12 +77,12 @@ class WithValues:
 
 @dataclass(frozen=True, eq=False)
 class WithTable:
-    """Leaves X itself with a part."""
+    """Adds X itself to a part."""
 
     reader: TableReader
 
     def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
-        """Read X."""
+        """Return the extended part."""
         del y, weights
         assert part is not None
         return part.with_table(self.reader.table(X).whole())
@@ -90,24 +90,24 @@ class WithTable:
 
 @dataclass(frozen=True, eq=False)
 class WithSurfaces:
-    """Notes where rows stand on the chains of surfaces.
+    """Adds the rows' positions on the chains of surfaces.
 
-    Where pairs are only looked for, rows stand at the nearest nodes, and scores are as they were.
+    With `at_nodes`, rows are at their nearest nodes, and scores do not include surfaces.
     """
 
     reader: TableReader
     groups: tuple[PairGroup, ...]
-    only_looked_for: bool
+    at_nodes: bool
 
     def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
-        """Read X."""
+        """Return the extended part."""
         del y, weights
         assert part is not None
         chains = chains_of(self.groups)
         with part.in_use() as own:
             order, n_rows = own.rows.order(), own.n_rows
         positions = positions_of(chains, self.reader.table(X), order, n_rows)
-        if self.only_looked_for:
+        if self.at_nodes:
             np.rint(positions, out=positions)
         found = PairRows(chains, positions, self.groups)
-        return part.with_surfaces(found, in_scores=not self.only_looked_for)
+        return part.with_surfaces(found, in_scores=not self.at_nodes)

@@ -1,7 +1,7 @@
-"""Where a worker keeps what it has of its rows: in memory while there is room, then in files.
+"""Storage of row data on a worker: in memory while there is room, and then in files.
 
-Every pass reads all parts in turn. So some stay in memory, and the others in files that are written
-once: if all took turns in memory, each would be written and read again in every pass.
+Every pass reads all parts in turn. So some parts always stay in memory, and the others in files
+that are written once; if parts took turns in memory, each would be written and read in every pass.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from splinear.model.group import TermGroup
 
 __all__ = ["Kept", "Room", "mapped_codes"]
 
-# Of its limit, for the process with all parts in memory: Dask begins to write results to disk at
-# 0.6, and whoever reads X needs the rest.
+# Share of a worker's memory limit that the process with its parts may use: Dask begins to write
+# results to disk at 0.6, and reading X needs the rest.
 FULL = 0.4
-IN_USE = 2**14  # rows of a map that are in memory at a time
+IN_USE = 2**14  # rows of a memory map that are in memory at a time
 
 T = TypeVar("T")
 
 
 class Room:
-    """The memory of a worker for parts, and its folder.
+    """A worker's memory for parts, and its folder for files.
 
     Parameters
     ----------
     n_bytes : float
-        Infinite, if there is no limit.
+        Infinite if there is no limit.
     folder : str or None
     """
 
@@ -47,7 +47,7 @@ class Room:
 
     @classmethod
     def here(cls) -> Room:
-        """Return that of the worker whose task this is."""
+        """Return the room of the worker that runs this task."""
         worker = get_worker()
         if worker not in _ROOMS:
             limit = worker.memory_manager.memory_limit or np.inf
@@ -57,7 +57,7 @@ class Room:
         return _ROOMS[worker]
 
     def take(self, n_bytes: int, owner: object) -> bool:
-        """Reserve memory for as long as its owner lives, if there is enough."""
+        """Reserve memory until `owner` is deleted; return False if there is not enough."""
         with self._lock:
             if n_bytes > self.left:
                 return False
@@ -66,14 +66,14 @@ class Room:
         return True
 
     def _give_back(self, n_bytes: int) -> None:
-        self.left += n_bytes  # a lock might be held by whom the collector interrupts
+        self.left += n_bytes  # without the lock, which an interrupted thread may hold
 
 
 _ROOMS: weakref.WeakKeyDictionary[Worker, Room] = weakref.WeakKeyDictionary()
 
 
 class Kept(Generic[T]):
-    """An object that is as long as rows: in memory, or in a file from which it is read anew."""
+    """A large object, in memory or in a file from which it is read each time."""
 
     def __init__(self, value: T, n_bytes: int) -> None:
         room = Room.here()
@@ -84,11 +84,11 @@ class Kept(Generic[T]):
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether it was not written."""
+        """Whether it is in memory and not in a file."""
         return self._value is not None
 
     def get(self) -> T:
-        """Return it."""
+        """Return the object."""
         if self._value is not None:
             return self._value
         value: T = pickle.loads(self._path.read_bytes())
@@ -107,7 +107,7 @@ def _removed(path: Path) -> None:
 
 
 def mapped_codes(array: AnyArray, group: TermGroup, room: Room) -> _core.Codes:
-    """Return codes (n_rows, n_features) in a file without a name, of which little is in memory."""
+    """Return codes (n_rows, n_features) in a memory map of an unnamed file."""
     with tempfile.TemporaryFile(dir=room.folder) as file:
         file.write(np.ascontiguousarray(array).data)
         file.flush()

@@ -1,4 +1,4 @@
-"""Surfaces over the rows of all workers, as Newton's method sees them."""
+"""Surfaces over the rows of all workers, with the interface of PairRows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RemotePairs"]
 
 @dataclass(frozen=True, eq=False)
 class RemotePairs:
-    """What `solvers.rows.pair_rows.PairRows` is, where workers hold the rows."""
+    """The counterpart of `solvers.rows.pair_rows.PairRows` for rows held by workers."""
 
     cluster: Cluster
     groups: tuple[PairGroup, ...]
@@ -28,12 +28,12 @@ class RemotePairs:
         return sum(group.n_pairs for group in self.groups)
 
     def sums(self, R: Floats, n_threads: int) -> Floats:
-        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        """Return the gradient of sum(R * scores) with respect to tables, (n_outputs, n_nodes)."""
         del n_threads
         return self.cluster.add_up(Call(Member(PART, "surfaces"), "sums", (bare(R), 1)))[0]
 
     def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
-        """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i' for each row h of H and each group."""
         del n_threads
         [flat] = self.cluster.add_up(Call(PART, "surface_blocks", (bare(H),)))
         return [split_blocks(own, self.groups) for own in flat]

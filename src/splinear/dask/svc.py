@@ -1,4 +1,4 @@
-"""AdditiveSVC for rows that are on many machines."""
+"""DaskAdditiveSVC."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
 
     @property
     def partial_fit(self) -> None:  # type: ignore[override]
-        """There is none: rows of a cluster are fitted together."""
+        """Not available, because all rows of a cluster are fitted together."""
         raise AttributeError("DaskAdditiveSVC has no partial_fit; AdditiveSVC has.")
 
     def fit(
@@ -126,9 +126,9 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
             Numbers, text, categories and missing values, in partitions of rows. It is read four
             times; X.persist() keeps it in the workers' memory, if it fits.
-        y : collection of Dask of shape (n_samples,), divided as X is
+        y : Dask collection of shape (n_samples,), partitioned like X
             The classes.
-        sample_weight : collection of Dask of shape (n_samples,), default=None
+        sample_weight : Dask collection of shape (n_samples,), default=None
             The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
 
         Returns
@@ -142,7 +142,7 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
 
         Parameters
         ----------
-        X : collection of Dask, or what the local estimator takes
+        X : Dask collection, or any X that the local estimator accepts
 
         Returns
         -------
@@ -155,7 +155,7 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
 
         Parameters
         ----------
-        X : collection of Dask, or what the local estimator takes
+        X : Dask collection, or any X that the local estimator accepts
 
         Returns
         -------
@@ -164,12 +164,12 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         return self._predicted("decision_function", X)
 
     def _fitter(self, trainer: Trainer) -> Fitter:
-        """Return the trainer for the rows of workers."""
+        """Return the trainer for rows on workers."""
         assert isinstance(trainer, DualTrainer)
         return ClusterTrainer(trainer)
 
     def _posed_by(self, trainer: Trainer) -> Pose:
-        """Return how rows become the sums of losses that a trainer asks for."""
+        """Return the function that makes a trainer's sums of losses from rows."""
         assert isinstance(trainer, DualTrainer)
         return partial(_margins, trainer)
 

@@ -1,4 +1,4 @@
-"""Targets of parts, given what all rows have in common."""
+"""Targets of parts, which share classes, center and unit with all rows."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["PartTarget", "RemoteTarget", "common_target"]
 
 @dataclass(frozen=True, eq=False)
 class PartTarget:
-    """How y of some rows becomes a target that belongs to that of all rows.
+    """Makes the targets of parts, with the classes, center and unit of all rows.
 
     Attributes
     ----------
     like : Target
-        That of a few rows, with all that rows have in common.
+        A target of a few rows, with the properties that all rows share.
     center, unit : float
-        What is taken off numbers, and what the rest is divided by.
+        The number subtracted from targets, and the one by which they are then divided.
     """
 
     like: Target
@@ -41,7 +41,7 @@ class PartTarget:
     unit: float = 1.0
 
     def read(self, y: AnyArray) -> Target:
-        """Return the target of some rows that count."""
+        """Return the target of some rows."""
         like = self.like
         if isinstance(like, BinaryTarget | OneVsRestTarget):
             return replace(like, index=numbered(y, like.outputs.classes))
@@ -53,7 +53,7 @@ class PartTarget:
 
 
 def common_target(reader: Reader, found: Survey) -> PartTarget:
-    """Return what all rows have in common; refuse what the reader does not take."""
+    """Return what the targets of all rows share; raise if the reader does not accept y."""
     if isinstance(reader, ClassReader):
         return _of_classes(reader, found)
     ends = np.array([found.least, found.most])
@@ -68,14 +68,14 @@ def common_target(reader: Reader, found: Survey) -> PartTarget:
 
 def _of_classes(reader: ClassReader, found: Survey) -> PartTarget:
     classes = np.unique(np.array(list(found.classes)))
-    like = reader.read(np.tile(classes, 2), None)  # twice each, as single ones are warned about
+    like = reader.read(np.tile(classes, 2), None)  # twice, because single ones cause a warning
     assert isinstance(like, BinaryTarget | OneVsRestTarget)
     weights = _resolved(reader, like.outputs.classes, found)
     return PartTarget(replace(like, class_weight=weights, relative=False))
 
 
 def _resolved(reader: ClassReader, classes: AnyArray, found: Survey) -> ClassWeight:
-    """Return the weight of every class by its name."""
+    """Return the weight of every class as a dict."""
     weight, names = reader.class_weight, classes.tolist()
     if weight is None:
         return None
@@ -91,13 +91,13 @@ def _resolved(reader: ClassReader, classes: AnyArray, found: Survey) -> ClassWei
 
 @dataclass(frozen=True, eq=False)
 class RemoteTarget:
-    """The target of the rows of all workers, and of the sample.
+    """The target of the rows of all workers.
 
     Attributes
     ----------
     common : PartTarget
     sample : Target
-        That of the sample.
+        The target of the sample.
     cluster : Cluster
     """
 
@@ -107,35 +107,35 @@ class RemoteTarget:
 
     @property
     def outputs(self) -> Outputs:
-        """What the model will predict."""
+        """How the model's scores become predictions."""
         return self.sample.outputs
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes per row."""
+        """Memory per row."""
         return self.sample.need
 
     @property
     def spread(self) -> float:
-        """The unit of the scores."""
+        """The scale of the scores."""
         return self.sample.spread
 
     def center(self, rows: WeightedRows) -> float:
-        """Return the number that is subtracted before training."""
+        """Return the number subtracted from y before training."""
         del rows
         return self.common.center
 
     def unit(self, rows: WeightedRows) -> float:
-        """Return the number that what is left is divided by."""
+        """Return the number that the centered y is divided by."""
         del rows
         return self.common.unit
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the problems of rows of the sample."""
+        """Return the problems of rows of the sample."""
         return self.sample.problems(rows, loss, bias)
 
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return the sums of losses, over all rows or over some of the sample."""
+        """Return the sums of losses over all rows, or over local rows of the sample."""
         if rows.rows.is_here:
             return self.sample.sums(rows, loss)
         likes = self.cluster.sample.sums

@@ -1,7 +1,7 @@
-"""Sums over parts in an order that depends on the number of parts alone.
+"""Sums over parts in an order that depends only on the number of parts.
 
-Parts 0 to n are halved, and their halves, and so on; the sum of a node of this tree is that of its
-two halves. Whoever has all parts of a node can add it up, and the result has the same bits.
+Parts 0 to n are halved recursively, and the sum of a node of this tree is that of its two halves.
+Any worker that has all parts of a node can add it up, with the same bits as a result.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Span = tuple[int, int]
 
 
 class IncompleteError(Exception):
-    """Some parts were added up by no worker, or by two."""
+    """Some parts were added up by no worker, or by more than one."""
 
 
 class SumTree:
-    """Sums of some nodes of the tree, as few as possible.
+    """The sums of some nodes of the tree, merged to as few nodes as possible.
 
     Parameters
     ----------
     n : int
         Number of parts.
     add : callable
-        Makes one array of two; of several, one by one.
+        Combines two arrays, such as np.add.
     """
 
     def __init__(self, n: int, add: Callable[[Floats, Floats], Floats]) -> None:
@@ -36,7 +36,7 @@ class SumTree:
         self._nodes: dict[Span, Sums] = {}
 
     def put(self, span: Span, sums: Sums) -> None:
-        """Add the sums of a node; with those of its sibling it becomes their parent."""
+        """Add the sums of a node, and merge it with its sibling into their parent."""
         for above in reversed(list(self._above(span))):
             middle = (above[0] + above[1]) // 2
             is_left = span == (above[0], middle)
@@ -51,7 +51,7 @@ class SumTree:
         self._nodes[span] = sums
 
     def _above(self, span: Span) -> Iterator[Span]:
-        """Yield the nodes that contain one, from the whole on."""
+        """Yield the ancestors of a node, beginning with the root."""
         first, last = 0, self.n
         while (first, last) != span:
             yield first, last
@@ -59,7 +59,7 @@ class SumTree:
             first, last = (first, middle) if span[1] <= middle else (middle, last)
 
     def nodes(self) -> list[tuple[Span, Sums]]:
-        """Return what there is."""
+        """Return the nodes and their sums."""
         return list(self._nodes.items())
 
     def join(self, nodes: Iterable[tuple[Span, Sums]]) -> None:
@@ -75,7 +75,7 @@ class SumTree:
 
 
 def runs(n: int, n_owners: int, first: int = 0) -> list[Span]:
-    """Divide n parts among owners, each of whom gets neighbors: whole nodes, where that is even."""
+    """Divide n parts among owners into spans of neighbors, whole tree nodes if possible."""
     if n_owners == 1:
         return [(first, first + n)]
     few = n_owners // 2

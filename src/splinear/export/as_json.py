@@ -76,7 +76,7 @@ def to_json(
 
 
 def as_dict(pieces: ModelPieces) -> Object:
-    """Return a model as lists, dicts, text and numbers alone."""
+    """Return a model as nested lists and dicts of text and numbers."""
     classes = pieces.classes
     return {
         "format": FORMAT,
@@ -177,7 +177,7 @@ def _list(array: Floats | NDArray[np.intp] | None) -> Value:
 
 
 def _plain(value: object, what: str) -> Value:
-    """Return a class or level that JSON can express."""
+    """Return a class or level as a JSON value; raise if that is not possible."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(

@@ -1,4 +1,4 @@
-"""Models as ONNX graphs; the package onnx is only needed when one is made."""
+"""Models as ONNX graphs; the package onnx is imported only when needed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def to_onnx(
     contributions : bool, default=False
         Whether to output the centered contributions; the metadata "terms" has their names.
     target_opset : int, default=None
-        The version of the operators, 13 or later; None: 17.
+        The version of the operators, 13 or later; None means 17.
     missing_text : str, default=""
         The text that stands for a missing value.
 
@@ -100,7 +100,7 @@ def register_skl2onnx() -> None:
 
 
 def _need(package: str) -> None:
-    """Say how to install what is not there."""
+    """Raise an error that says how to install a package if it is missing."""
     try:
         import_module(package)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""From fitted curves to pieces."""
+"""Conversion of fitted curves to pieces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from splinear.model.scoring import group_scores
 
 __all__ = ["read_curve"]
 
-# The functions of a bin, bin, ..., bin + degree, by powers of the place a in it.
+# The B-splines bin, ..., bin + degree as polynomials of the position a within the bin.
 LOCAL = {
     1: [[1, -1], [0, 1]],
     2: [[1 / 2, -1, 1 / 2], [1 / 2, 1, -1], [0, 0, 1 / 2]],
@@ -32,7 +32,7 @@ LOCAL = {
 
 
 def read_curve(term: FittedTerm, missing: Floats | None) -> CurveTerm | WaveTerm:
-    """Return the pieces of a curve; `missing` is what a missing value adds."""
+    """Return the pieces of a curve; `missing` is the contribution of a missing value."""
     basis, axes, table = term.group.embedding.basis, term.group.embedding.axes, term.table
     if not axes.varies[0]:
         at_end = (basis.evaluate(axes.first) @ table.T)[0]
@@ -49,7 +49,7 @@ def read_curve(term: FittedTerm, missing: Floats | None) -> CurveTerm | WaveTerm
     else:
         knots, coef = _bins(axes, basis, table)
     at_end = (basis.evaluate(axes.last) @ table.T)[0]
-    some = np.diff(knots) > 0  # bins narrower than numbers are apart have no values
+    some = np.diff(knots) > 0  # bins narrower than the spacing of floats have no values
     return _curve(term, missing, np.unique(knots), coef[:, some], at_end)
 
 
@@ -78,10 +78,10 @@ def _bins(axes: Axes, basis: BSplineBasis, table: Floats) -> tuple[Floats, Float
 
 
 def _polynomials(axes: Axes, basis: HermiteBasis, table: Floats) -> tuple[Floats, Floats]:
-    """Return a sum of Hermite polynomials by powers of the place between some knots.
+    """Return knots, and a sum of Hermite polynomials in powers of the position between them.
 
-    By Taylor's formula: the p-th derivative of H_n is p! C(n, p) H_{n-p}. Pieces are so short that
-    powers of a high degree do not cancel.
+    The coefficients are those of Taylor's formula, with p! C(n, p) H_{n-p} as the p-th derivative
+    of H_n. Pieces are so short that high powers do not cancel.
     """
     length, degree = float(axes.length[0]), basis.degree
     n_pieces = max(1, ceil((degree - 1) * length / 6))
@@ -96,7 +96,7 @@ def _polynomials(axes: Axes, basis: HermiteBasis, table: Floats) -> tuple[Floats
 
 
 def _samples(axes: Axes, basis: SampledBasis, table: Floats) -> tuple[Floats, Floats]:
-    """Return functions that are linear between samples by straight lines."""
+    """Return the knots and linear pieces of functions that are given by samples."""
     first, last = float(axes.first[0]), float(axes.last[0])
     nodes = np.linspace(-1.0, 1.0, basis.n_cells + 1)
     inside = np.concatenate([[first], nodes[(nodes > first) & (nodes < last)], [last]])
@@ -125,13 +125,14 @@ def _wave(term: FittedTerm, missing: Floats | None, axes: Axes) -> WaveTerm:
 
 
 def _steps(term: FittedTerm, missing: Floats | None, basis: BSplineBasis) -> CurveTerm:
-    """Return a curve of degree 0, whose jumps are at the first values that are behind them.
+    """Return a curve of degree 0, with its jumps at the first float of each bin.
 
-    Where these are, the core decides to the last bit: they are searched for, not computed.
+    These floats are found by a search with the core, which decides to the last bit, and not
+    computed.
     """
     axes = term.group.embedding.axes
     lo, hi = axes.lo, axes.hi
-    n = int(_bins_of(term.group, basis, hi)[0])  # bins, or one more for the end itself
+    n = int(_bins_of(term.group, basis, hi)[0])  # number of bins, plus one if the end has its own
     below, at = np.repeat(lo, n), np.repeat(hi, n)
     wanted = np.arange(1, n + 1)
     while True:
@@ -143,7 +144,7 @@ def _steps(term: FittedTerm, missing: Floats | None, basis: BSplineBasis) -> Cur
         at = np.where(open_ & behind, middle, at)
         below = np.where(open_ & ~behind, middle, below)
     knots = np.append(lo, at)
-    last = np.append(knots[1:] > knots[:-1], True)  # of bins that begin at one value
+    last = np.append(knots[1:] > knots[:-1], True)  # the last of bins that begin at the same value
     coef, at_end = term.table[:, : n + 1][:, last], term.table[:, n]
     if knots[-1] < hi[0]:
         return _curve(term, missing, np.append(knots[last], hi), coef[..., None], at_end)
@@ -151,7 +152,7 @@ def _steps(term: FittedTerm, missing: Floats | None, basis: BSplineBasis) -> Cur
 
 
 def _bins_of(group: TermGroup, basis: BSplineBasis, x: Floats) -> Floats:
-    """Return the bins of values, by a curve whose coefficients are their numbers."""
+    """Return the bins of values, by evaluating a curve whose coefficients are the indices."""
     numbers = np.zeros((1, 1, group.stride))
     numbers[0, 0, : basis.size] = np.arange(basis.size)
     alone = replace(group, features=np.zeros(1, dtype=np.intp))

@@ -1,4 +1,4 @@
-"""Additive estimators as steps of pipelines that skl2onnx converts."""
+"""Conversion of additive estimators in pipelines by skl2onnx."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MISSING_TEXT = ""
 
 
 def register() -> None:
-    """Tell skl2onnx of the four estimators.
+    """Register the four estimators with skl2onnx.
 
-    Outputs are as it names them: label and probabilities, or scores where there are none, of
-    classifiers, and variable (N, 1) of regressors.
+    Outputs have its names: label and probabilities (or scores if there are none) for classifiers,
+    and variable (N, 1) for regressors.
     """
     options = {
         "zipmap": [True, False, "columns"],
@@ -84,7 +84,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _inputs(pieces: ModelPieces, graph: Graph, given: list[Any]) -> Inputs:
-    """Find the features in inputs of one column or more each, in order."""
+    """Return the features in the order of the inputs, which have one or more columns each."""
     wanted_text = set(text_features(pieces, MISSING_TEXT))
     numbers: list[str] = []
     place: dict[int, int] = {}

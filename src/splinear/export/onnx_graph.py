@@ -1,4 +1,4 @@
-"""Nodes and constants of an ONNX graph, one after the other."""
+"""A builder of ONNX graphs: nodes and constants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Attribute: TypeAlias = int | float | str | list[int] | list[str]
 
 @dataclass
 class Graph:
-    """A graph under construction; names of values begin with `prefix`."""
+    """A graph under construction; the names of its values begin with `prefix`."""
 
     prefix: str = "splinear_"
     nodes: list[NodeProto] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Graph:
         domain: str = "",
         **attributes: Attribute,
     ) -> str:
-        """Add a node, and return the name of its one output."""
+        """Add a node, and return the name of its single output."""
         out = f"{self.prefix}{len(self.nodes)}" if output is None else output
         node = helper.make_node(kind, list(inputs), [out], domain=domain)
         node.attribute.extend(helper.make_attribute(k, v) for k, v in attributes.items())
@@ -40,7 +40,7 @@ class Graph:
         return out
 
     def constant(self, values: AnyArray | list[int] | list[str] | float) -> str:
-        """Add an array, and return its name; whole numbers are int64, others double."""
+        """Add an array, and return its name; integers are int64, other numbers double."""
         array = np.asarray(values)
         if array.dtype.kind in "US":
             array = array.astype(object)
@@ -49,11 +49,11 @@ class Graph:
         return name
 
     def cast(self, value: str, to: int, output: str | None = None) -> str:
-        """Convert a value to another type of element."""
+        """Return a value converted to another element type."""
         return self.add("Cast", value, output=output, to=to)
 
     def doubles(self, value: str) -> str:
-        """Convert a value to double precision."""
+        """Return a value converted to double precision."""
         return self.cast(value, TensorProto.DOUBLE)
 
     def columns(self, table: str, at: list[int]) -> str:
@@ -61,13 +61,13 @@ class Graph:
         return self.add("Gather", table, self.constant(np.array(at, dtype=np.int64)), axis=1)
 
     def joined(self, parts: list[str]) -> str:
-        """Put parts side by side."""
+        """Return parts concatenated along columns."""
         return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=1)
 
     def unsqueezed(self, value: str, axis: int) -> str:
-        """Add an axis of length 1."""
+        """Return a value with an axis of length 1 added."""
         return self.add("Unsqueeze", value, self.constant([axis]))
 
     def squeezed(self, value: str, axis: int) -> str:
-        """Take off an axis of length 1."""
+        """Return a value with an axis of length 1 removed."""
         return self.add("Squeeze", value, self.constant([axis]))

@@ -1,4 +1,4 @@
-"""A model as an ONNX graph: inputs, terms, outputs."""
+"""The ONNX graph of a model: inputs, terms and outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from splinear.export.pieces import ModelPieces
 
 __all__ = ["ML_VERSION", "Outputs", "build", "check_opset", "outputs_of", "text_features"]
 
-OLDEST, USUAL, ML_VERSION = 13, 17, 2  # of operators; those used here have not changed since
+OLDEST, USUAL, ML_VERSION = 13, 17, 2  # opsets; the operators in use have not changed since
 
 TYPES = {"float32": int(TensorProto.FLOAT), "float64": int(TensorProto.DOUBLE)}
 
@@ -30,7 +30,7 @@ class Outputs:
     scores : str
         (N, n_outputs), in double precision.
     parts : str
-        What every term adds to them, (N, n_terms, n_outputs).
+        The contributions of all terms, (N, n_terms, n_outputs).
     """
 
     graph: Graph
@@ -39,7 +39,7 @@ class Outputs:
     parts: str
 
     def label(self, name: str) -> int:
-        """Add the predicted classes (N,), or labels (N, n_labels); return their type."""
+        """Add the predicted classes (N,) or labels (N, n_labels), and return their type."""
         graph, pieces = self.graph, self.pieces
         if pieces.task == "multiclass":
             at = graph.add("ArgMax", self.scores, axis=1, keepdims=0)
@@ -54,7 +54,7 @@ class Outputs:
         return int(helper.np_dtype_to_tensor_dtype(classes.dtype))
 
     def probabilities(self) -> str:
-        """Return those of all classes or labels, (N, n_classes), in double precision."""
+        """Return the probabilities of classes or labels, (N, n_classes), in double precision."""
         graph = self.graph
         if self.pieces.link == "softmax":
             return graph.add("Softmax", self.scores, axis=1)
@@ -76,13 +76,13 @@ class Outputs:
         )
 
     def contributions(self) -> str:
-        """Return what every term adds beyond its mean, (N, n_terms, n_outputs)."""
+        """Return the centered contributions, (N, n_terms, n_outputs)."""
         means = np.stack([term.mean for term in self.pieces.terms])
         return self.graph.add("Sub", self.parts, self.graph.constant(means))
 
 
 def outputs_of(pieces: ModelPieces, graph: Graph, inputs: Inputs) -> Outputs:
-    """Add all terms to a graph."""
+    """Add all terms to a graph, and return its outputs."""
     parts = OnnxTerms(graph, inputs, pieces.n_outputs).parts(pieces.terms)
     total = graph.add("ReduceSum", parts, graph.constant([1]), keepdims=0)
     scores = graph.add("Add", total, graph.constant(pieces.intercept))
@@ -116,7 +116,7 @@ def build(
 
 
 def check_opset(target_opset: int | None) -> int:
-    """Return a version of the operators that has all that are needed, and that onnx knows."""
+    """Return the version of operators; raise if it is too old, or unknown to onnx."""
     newest = int(defs.onnx_opset_version())
     if target_opset is None:
         return min(USUAL, newest)
@@ -129,7 +129,7 @@ def check_opset(target_opset: int | None) -> int:
 
 
 def text_features(pieces: ModelPieces, missing_text: str) -> list[int]:
-    """Find the categories whose levels are text, none of which is that of missing values."""
+    """Return the categories whose levels are text; raise if one is `missing_text`."""
     found = [j for j, feature in enumerate(pieces.features) if feature.holds_text]
     for j in found:
         if missing_text in (pieces.features[j].levels or ()):
@@ -143,7 +143,7 @@ def text_features(pieces: ModelPieces, missing_text: str) -> list[int]:
 def _inputs(
     pieces: ModelPieces, graph: Graph, kind: int, missing_text: str
 ) -> tuple[list[ValueInfoProto], Inputs]:
-    """Declare one table of numbers, or a column each where some hold text."""
+    """Declare one table of numbers, or one input per column if some columns hold text."""
     text = text_features(pieces, missing_text)
     if not text:
         n = len(pieces.features)
@@ -163,12 +163,12 @@ def _inputs(
 
 
 def _column_names(pieces: ModelPieces) -> list[str]:
-    """Return the names of the inputs: an empty one would stand for no input."""
+    """Return the names of the inputs; an empty name would mean no input in ONNX."""
     return [feature.name or f"x{j}" for j, feature in enumerate(pieces.features)]
 
 
 def _outputs(found: Outputs, kind: int, contributions: bool) -> list[ValueInfoProto]:
-    """Name the outputs and give them the type and the shape of the estimator's own."""
+    """Name the outputs, with the types and shapes of the estimator's own results."""
     graph, pieces, one = found.graph, found.pieces, found.pieces.n_outputs == 1
     out = []
 
@@ -201,7 +201,7 @@ def _outputs(found: Outputs, kind: int, contributions: bool) -> list[ValueInfoPr
 
 
 def _classes(pieces: ModelPieces) -> AnyArray:
-    """Return the classes as an array that ONNX has a type for."""
+    """Return the classes as an array of a type that ONNX has."""
     classes = np.array(pieces.classes)
     if classes.dtype.kind == "U":
         return classes.astype(object)

@@ -1,7 +1,7 @@
-"""Terms as ONNX nodes: what each adds to the scores, all rows at once.
+"""Terms as ONNX nodes, which compute contributions for all rows at once.
 
-Numbers are computed in double precision, whatever the types of inputs and outputs: knots can be so
-close to each other that single precision could not tell them apart.
+Everything is computed in double precision, whatever the types of inputs and outputs, because knots
+can be too close for single precision.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ ML = "ai.onnx.ml"
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Where the columns of X are found in a graph.
+    """The columns of X in a graph.
 
     Attributes
     ----------
     numbers : str
-        The columns of numbers in double precision, (N, n_numbers); missing ones are NaN.
+        The numeric columns in double precision, (N, n_numbers); missing values are NaN.
     place : dict of int to int
         From features to these columns.
     text : dict of int to str
         From features to columns of text, (N, 1).
     missing_text : str
-        What stands for a missing value there.
+        The text of a missing value.
     """
 
     numbers: str
@@ -53,7 +53,7 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class _Lookup:
-    """A function of one number in pieces; the last coefficients are those of a missing value."""
+    """A piecewise polynomial of one number; `missing` is its value for a missing one."""
 
     feature: int
     pieces: Pieces
@@ -70,7 +70,7 @@ class OnnxTerms:
     _axes: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def parts(self, terms: Sequence[TermPieces]) -> str:
-        """Return what every term adds to every output, (N, n_terms, n_outputs)."""
+        """Return the contributions of all terms to all outputs, (N, n_terms, n_outputs)."""
         found: list[tuple[list[int], str]] = []
         lookups = {k: lookup for k, term in enumerate(terms) if (lookup := self._lookup(term))}
         for n_powers in sorted({one.pieces.coef.shape[2] for one in lookups.values()}):
@@ -102,20 +102,20 @@ class OnnxTerms:
         return None
 
     def _given(self, features: list[int]) -> str:
-        """Return columns of numbers, (N, n)."""
+        """Return the numeric columns of features, (N, n)."""
         return self.graph.columns(self.inputs.numbers, [self.inputs.place[j] for j in features])
 
     def _looked_up(self, lookups: list[_Lookup], given: str | None = None) -> str:
-        """Return functions of one number each, polynomials of one degree, (N, n, n_outputs).
+        """Return the values of piecewise polynomials of the same degree, (N, n, n_outputs).
 
-        The numbers are those of their features, unless others are given.
+        They are evaluated at their features, unless `given` holds other numbers.
         """
         graph = self.graph
         given = self._given([one.feature for one in lookups]) if given is None else given
         is_missing = graph.add("IsNaN", given)
         x = graph.add("Where", is_missing, graph.constant(0.0), given)
         piece = self._pieces(x, is_missing, lookups)
-        # By terms and pieces, what a missing value adds behind the pieces of its term.
+        # Rows of terms and pieces; the value of a missing one follows the pieces of its term.
         coef = np.concatenate([_with_missing(one) for one in lookups])
         by_power = [
             graph.add("Gather", graph.constant(np.ascontiguousarray(c)), piece, axis=0)
@@ -131,11 +131,11 @@ class OnnxTerms:
         return self._polynomial(by_power, graph.unsqueezed(place, 2))
 
     def _pieces(self, x: str, is_missing: str, lookups: list[_Lookup]) -> str:
-        """Return the pieces that values are in, numbered through all terms, (N, n)."""
+        """Return the index of the piece of each value, counted over all terms, (N, n)."""
         graph = self.graph
         n_pieces = np.array([one.pieces.coef.shape[1] for one in lookups])
         found = self._searched(x, [one.pieces.starts for one in lookups])
-        # Infinity is not below what stands behind the last start.
+        # Infinity is not below the padding after the last start.
         found = graph.add("Min", found, graph.constant(n_pieces - 1))
         found = graph.add("Where", is_missing, graph.constant(n_pieces), found)
         offsets = np.cumsum(n_pieces + 1) - (n_pieces + 1)
@@ -148,7 +148,7 @@ class OnnxTerms:
         return total
 
     def _searched(self, x: str, starts: list[Floats]) -> str:
-        """Return how many starts of each column are not above its values, (N, n)."""
+        """Return the number of starts that are not above each value, by column, (N, n)."""
         n_bits = max(1, *(len(given).bit_length() for given in starts))
         graph, size = self.graph, 2**n_bits
         table = np.full((len(starts), size), np.inf)
@@ -174,13 +174,13 @@ class OnnxTerms:
         graph = self.graph
         given = self._given([term.feature])
         x = given if term.period is None else self._modulo(given, term.period)
-        # Looked up, and not computed with constants: onnxruntime leaves a step out if its constant
-        # is 0 or 1 in single precision.
+        # Constants are looked up, because onnxruntime drops an operation whose constant is 0 or 1
+        # in single precision.
         place = _Lookup(term.feature, term.place.pieces, np.zeros(1))
         u = graph.squeezed(self._looked_up([place], x), 2)
         n = np.arange(1, term.cosines.shape[1] + 1)
         angle = graph.add("Mul", u, graph.constant(np.pi * n))
-        # cos(a) = sin(a + pi/2): onnxruntime before 2026 has no cosine in double precision.
+        # cos(a) = sin(a + pi/2), because onnxruntime before 2026 has no cosine in double precision.
         later = graph.add("Add", angle, graph.constant(np.pi / 2))
         cosines = graph.add("MatMul", graph.add("Sin", later), graph.constant(_rows(term.cosines)))
         sines = graph.add("MatMul", graph.add("Sin", angle), graph.constant(_rows(term.sines)))
@@ -196,14 +196,14 @@ class OnnxTerms:
         return graph.add("Where", graph.add("Less", rest, zero), above, rest)
 
     def _levels(self, term: CategoryTerm) -> str:
-        """Return a number per level of text, (N, 1, n_outputs)."""
+        """Return the effects of levels of text, (N, 1, n_outputs)."""
         unseen, missing = (_or_nan(v, self.n_outputs) for v in (term.unseen, term.missing))
         table = np.vstack([term.values.T, missing, unseen])
         at = self._number_of_level(term.feature, term.levels)
         return self.graph.add("Gather", self.graph.constant(table), at, axis=0)
 
     def _number_of_level(self, feature: int, levels: tuple[object, ...]) -> str:
-        """Return the places of text among levels, then that of missing and of other text."""
+        """Return the index of each text among levels, followed by those of missing and others."""
         return self.graph.add(
             "LabelEncoder",
             self.inputs.text[feature],
@@ -216,7 +216,7 @@ class OnnxTerms:
     # -- surfaces --------------------------------------------------------------------------------
 
     def _surfaces(self, terms: list[SurfaceTerm]) -> str:
-        """Return bilinear functions of two features each, (N, n, n_outputs)."""
+        """Return the values of surfaces, (N, n, n_outputs)."""
         graph, positions = self.graph, self._positions(terms)
         sizes = np.array([term.values.shape[1:] for term in terms])
         both = [
@@ -244,7 +244,7 @@ class OnnxTerms:
         return graph.add("Where", graph.unsqueezed(there, 2), value, zero)
 
     def _node(self, cells: list[str], sizes: Floats) -> str:
-        """Return the numbers of the first corners of cells among the nodes of all surfaces."""
+        """Return the indices of the first corners of cells among the nodes of all surfaces."""
         graph = self.graph
         offsets = np.concatenate([[0], np.cumsum(sizes.prod(axis=1))[:-1]])
         row = graph.add("Mul", cells[0], graph.constant(sizes[:, 1].astype(np.float64)))
@@ -258,7 +258,7 @@ class OnnxTerms:
         return graph.add("Add", graph.add("Mul", rest, first), graph.add("Mul", share, second))
 
     def _positions(self, terms: list[SurfaceTerm]) -> str:
-        """Return where rows stand on all axes, once each, (N, n_axes); -1 is nowhere."""
+        """Return the rows' positions on all distinct axes, (N, n_axes); -1 if they have none."""
         graph = self.graph
         axes = {axis.key: axis for term in terms for axis in term.axes}
         text = {key: axis for key, axis in axes.items() if axis.feature in self.inputs.text}
@@ -288,7 +288,7 @@ class OnnxTerms:
 
 
 def _with_missing(one: _Lookup) -> Floats:
-    """Return the coefficients of a function, (n_pieces + 1, n_powers, n_outputs)."""
+    """Return coefficients (n_pieces + 1, n_powers, n_outputs), those of a missing value last."""
     coef = np.moveaxis(one.pieces.coef, 0, 2)
     last = np.zeros((1, *coef.shape[1:]))
     last[0, 0] = one.missing
@@ -296,7 +296,7 @@ def _with_missing(one: _Lookup) -> Floats:
 
 
 def _axis_lookup(axis: SurfaceAxis) -> _Lookup:
-    """Return the place on an axis as a function of a number."""
+    """Return the position on an axis as a function of a number."""
     missing = np.array([-1.0 if axis.missing is None else axis.missing])
     if axis.knots is None:
         assert axis.levels is not None
@@ -307,16 +307,16 @@ def _axis_lookup(axis: SurfaceAxis) -> _Lookup:
 
 
 def _equal_to(levels: tuple[object, ...], values: Floats, unseen: Floats) -> Pieces:
-    """Return a function of numbers that is one of values (n_outputs, n_levels) at each level.
+    """Return a function of numbers with given values (n_outputs, n_levels) at the levels.
 
-    A level rounded to single precision counts as the level.
+    Numbers that equal a level in single precision count as the level.
     """
     numbers = np.array([float(level) for level in levels])  # type: ignore[arg-type]
     order = np.argsort(numbers)
     numbers = numbers[order]
     rounded = numbers.astype(np.float32).astype(np.float64)
     first, last = np.minimum(numbers, rounded), np.maximum(numbers, rounded)
-    if np.any(first[1:] <= last[:-1]):  # single precision cannot tell them apart
+    if np.any(first[1:] <= last[:-1]):  # levels are equal in single precision
         first = last = numbers
     starts = np.column_stack([first, np.nextafter(last, np.inf)]).ravel()
     between = np.repeat(unseen[:, None], 2 * len(numbers) + 1, axis=1)
@@ -326,7 +326,7 @@ def _equal_to(levels: tuple[object, ...], values: Floats, unseen: Floats) -> Pie
 
 
 def _or_nan(values: Floats | None, n_outputs: int) -> Floats:
-    """Return values, or NaN where a row is refused."""
+    """Return values, or NaN for rows for which the estimator raises an error."""
     return np.full(n_outputs, np.nan) if values is None else values
 
 

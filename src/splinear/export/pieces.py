@@ -1,4 +1,4 @@
-"""What a model is outside of Python: numbers that another language can add up.
+"""A description of a model for other languages, as plain numbers.
 
 A model is an intercept per output and a list of terms. A term is one of
 
@@ -7,8 +7,8 @@ A model is an intercept per output and a list of terms. A term is one of
 - `CategoryTerm`, a number per level;
 - `SurfaceTerm`, a table over two features, bilinear between its nodes.
 
-Exports translate these and know nothing else. All numbers are exact in double precision: what they
-add up to is what the estimator computes, but for the rounding of sums.
+Exports translate these and need nothing else. All numbers are in double precision, and their sums
+are the estimator's scores up to rounding.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Feature:
     name : str
     kind : {"number", "category", "dropped"}
     levels : tuple or None
-        Of a category, in the order of its values.
+        The levels of a category, in the order of its values.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Feature:
         Raises
         ------
         TypeError
-            If some are and others not, or they are neither text nor numbers: a column has one type.
+            If levels are of several types, or neither text nor numbers.
         """
         kinds = {type(level) for level in self.levels or ()}
         text = {issubclass(kind, str) for kind in kinds}
@@ -77,10 +77,10 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Polynomials side by side, on the whole axis.
+    """A piecewise polynomial on the whole axis.
 
-    Piece k is that of the values from starts[k - 1] on and below starts[k]; the first has no start
-    and the last no end. In it f(x) = sum_p coef[:, k, p] u^p with u = (x - origin[k]) / width[k].
+    Piece k is for starts[k - 1] <= x < starts[k]; the first has no start and the last no end. In
+    it, f(x) = sum_p coef[:, k, p] u^p with u = (x - origin[k]) / width[k].
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Pieces:
         In ascending order.
     origin, width : ndarray of shape (n_pieces,)
     coef : ndarray of shape (n_outputs, n_pieces, n_powers)
-        NaN where values are refused.
+        NaN where the estimator raises an error.
     """
 
     starts: Floats
@@ -99,11 +99,11 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class CurveTerm:
-    """A function of a number in pieces, each a polynomial.
+    """A piecewise polynomial of a number.
 
-    From knots[k] on and below knots[k + 1] it is sum_p coef[:, k, p] u^p, with u from 0 to 1 the
-    place of x between the two knots; at the last knot it is `at_end`. With one knot alone it is
-    `at_end` everywhere.
+    For knots[k] <= x < knots[k + 1] it is sum_p coef[:, k, p] u^p, with u from 0 to 1 the position
+    of x between the two knots; at the last knot it is `at_end`. With a single knot it is `at_end`
+    everywhere.
 
     Attributes
     ----------
@@ -112,14 +112,14 @@ class CurveTerm:
     name, kind : str
         The feature's name and the class of the term.
     knots : ndarray of shape (n_knots,)
-        In ascending order, no two of them equal.
+        Strictly ascending.
     coef : ndarray of shape (n_outputs, n_knots - 1, n_powers)
     at_end : ndarray of shape (n_outputs,)
     outside : {"constant", "linear", "error"}
-        What a value below the first knot or above the last counts as: as that knot; on a straight
-        line with the slope there; or it is refused.
+        How the curve continues below the first knot and above the last: with the value there, as a
+        straight line with the slope there, or with an error.
     missing : ndarray of shape (n_outputs,) or None
-        What a missing value adds; None: it is refused.
+        The contribution of a missing value; None if it raises an error.
     mean : ndarray of shape (n_outputs,)
         The mean over the training rows.
     """
@@ -141,7 +141,7 @@ class CurveTerm:
 
     @cached_property
     def values(self) -> Floats | None:
-        """The values at the knots, (n_outputs, n_knots), if straight lines join them; else None."""
+        """The values at the knots, (n_outputs, n_knots), if the curve is linear; else None."""
         if self.degree > 1:
             return None
         ends = self.coef.sum(axis=2)
@@ -151,7 +151,7 @@ class CurveTerm:
 
     @cached_property
     def pieces(self) -> Pieces:
-        """The same as polynomials on the whole axis, those outside of the knots included."""
+        """The curve as polynomials on the whole axis, including values outside the knots."""
         n_outputs, _, n_powers = self.coef.shape
         widths = np.diff(self.knots)
         slopes = self._slopes()
@@ -179,7 +179,7 @@ class CurveTerm:
         )
 
     def _slopes(self) -> Floats:
-        """Return those below the first knot and above the last, per piece there, (2, n_outputs)."""
+        """Return the slopes outside the knots, per piece at that end, (2, n_outputs)."""
         if not self.coef.shape[1] or not self.degree or self.outside != "linear":
             return np.zeros((2, len(self.at_end)))
         powers = np.arange(1.0, self.degree + 1)
@@ -190,8 +190,8 @@ class CurveTerm:
 class WaveTerm:
     """A sum of sines and cosines, sum_n a_n cos(n pi u) + b_n sin(n pi u), n = 1, 2, ...
 
-    u is the place of x, which runs evenly from `first` at lo to `last` at hi; x counts as lo below
-    and as hi above. With a period x is taken modulo it before, as a number from 0 to the period.
+    u is linear in x, from `first` at lo to `last` at hi; x is clipped to [lo, hi]. With a period, x
+    is first taken modulo the period, as a number from 0 to the period.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class WaveTerm:
     lo, hi, first, last : float
     period : float or None
     cosines, sines : ndarray of shape (n_outputs, n_frequencies)
-        a and b.
+        The coefficients a and b.
     missing, mean
         As of `CurveTerm`.
     """
@@ -222,7 +222,7 @@ class WaveTerm:
 
     @cached_property
     def place(self) -> CurveTerm:
-        """The place u as a curve of x, or of what is left of it by the period."""
+        """The position u as a curve of x, or of x modulo the period."""
         return _line(
             self.feature, self.name, np.array([self.lo, self.hi]), [self.first, self.last], None
         )
@@ -241,7 +241,7 @@ class CategoryTerm:
     levels : tuple
     values : ndarray of shape (n_outputs, n_levels)
     unseen : ndarray of shape (n_outputs,) or None
-        What a level adds that fit has not seen; None: it is refused.
+        The effect of a level that did not occur in fit; None if it raises an error.
     missing, mean
         As of `CurveTerm`.
     """
@@ -258,11 +258,11 @@ class CategoryTerm:
 
 @dataclass(frozen=True, eq=False)
 class SurfaceAxis:
-    """Where a feature stands on an axis of a surface, whose nodes are numbered from 0.
+    """The position of a feature on an axis of a surface, whose nodes are 0, 1, ....
 
-    A number stands at node k if it is knots[k], and between two nodes in proportion; beyond the
-    first or last knot at that knot. A level stands at its node. What has no node stands nowhere,
-    and the surface adds 0.
+    The position of a number is k at knots[k], and interpolated linearly in between; beyond the
+    first or last knot it is that of the knot. The position of a level is its node. Values without a
+    position contribute 0.
 
     Attributes
     ----------
@@ -270,15 +270,15 @@ class SurfaceAxis:
         The column of X.
     name : str
     knots : ndarray of shape (n_knots,) or None
-        Of a number.
+        The knots of a number.
     levels : tuple or None
-        Of a category.
+        The levels of a category.
     nodes : ndarray of shape (n_levels,) or None
         The node of every level.
     missing : int or None
-        The node of missing values; None: they have none.
+        The node of missing values; None if they have none.
     period : float or None
-        What a number is taken modulo before, as that of waves.
+        The period that a number is first taken modulo, as in `WaveTerm`.
     """
 
     feature: int
@@ -291,13 +291,13 @@ class SurfaceAxis:
 
     @cached_property
     def key(self) -> tuple[object, ...]:
-        """What two axes have in common only if they are the same."""
+        """A key that is equal only for equal axes."""
         arrays = (a if a is None else a.tobytes() for a in (self.knots, self.nodes))
         return self.feature, self.missing, self.period, *arrays
 
     @cached_property
     def place(self) -> CurveTerm:
-        """The place of a number as a curve, -1 being nowhere."""
+        """The position of a number as a curve; -1 for a missing one without a node."""
         assert self.knots is not None
         missing = np.array([-1.0 if self.missing is None else float(self.missing)])
         return _line(self.feature, self.name, self.knots, range(len(self.knots)), missing)
@@ -314,7 +314,7 @@ class SurfaceTerm:
     name, kind : str
     axes : tuple of SurfaceAxis
     values : ndarray of shape (n_outputs, n_first, n_second)
-        At the nodes.
+        Values at the nodes.
     mean : ndarray of shape (n_outputs,)
         The mean over the training rows.
     """
@@ -330,7 +330,7 @@ class SurfaceTerm:
 def _line(
     feature: int, name: str, knots: Floats, values: Sequence[float], missing: Floats | None
 ) -> CurveTerm:
-    """Return straight lines between values (n_knots,), as a curve of one output."""
+    """Return a piecewise linear curve of one output through values (n_knots,)."""
     at = np.array(values, dtype=np.float64)
     coef = np.column_stack([at[:-1], np.diff(at)])[None]
     return CurveTerm(
@@ -358,13 +358,13 @@ class ModelPieces:
     estimator : str
         The name of its class.
     task : {"regression", "binary", "multiclass", "multilabel"}
-        What is predicted of the scores: a number; classes[1] if the score is above 0, else
-        classes[0]; the class of the highest score, the first of equals; or every label whose score
-        is above 0.
+        What is predicted from the scores: a number; classes[1] if the score is above 0, and
+        classes[0] otherwise; the class with the highest score, the first of equal ones; or every
+        label whose score is above 0.
     link : {"identity", "log", "logistic", "softmax"} or None
-        Whose inverse makes a mean or probabilities of scores; None: there are no probabilities.
+        The inverse link turns scores into means or probabilities; None if there are none.
     classes : tuple or None
-        The classes, or the numbers of the labels; None in regression.
+        The classes, or the indices of the labels; None in regression.
     features : tuple of Feature
         The columns of X.
     intercept : ndarray of shape (n_outputs,)

@@ -1,4 +1,4 @@
-"""From a fitted estimator to its pieces."""
+"""Conversion of fitted estimators to pieces."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Link: TypeAlias = Literal["identity", "log", "logistic", "softmax"]
 
 
 def read_model(model: AdditiveEstimator) -> ModelPieces:
-    """Return what a fitted estimator consists of.
+    """Return the pieces of a fitted estimator.
 
     Raises
     ------
     TypeError
-        If it is none, for example a pipeline.
+        If it is not an additive estimator, but for example a pipeline.
     """
     _check(model)
     task, link = task_and_link(model)
@@ -67,7 +67,7 @@ def _check(model: object) -> None:
 
 
 def task_and_link(model: AdditiveEstimator) -> tuple[Task, Link | None]:
-    """Return what a model predicts, and what makes predictions or probabilities of its scores."""
+    """Return what a model predicts, and the link from its means or probabilities to scores."""
     outputs = model._outputs
     if not hasattr(model, "classes_"):
         return "regression", "log" if isinstance(outputs, LogMean) else "identity"
@@ -106,7 +106,7 @@ def _read_term(model: AdditiveEstimator, term: FittedTerm) -> TermPieces:
 
 
 def _mean_of_levels(term: FittedTerm) -> Floats:
-    """Return what a level that did not occur in fit counts as."""
+    """Return the effect of a level that did not occur in fit: the mean, (n_outputs,)."""
     return np.asarray(term.table @ term.group.mean[0])
 
 

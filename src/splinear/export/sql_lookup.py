@@ -1,9 +1,9 @@
-"""How a query finds the piece of a curve, or the cell of a surface, that a row is in.
+"""Lookups in SQL: the piece of a curve, or the cell of a surface, of each row.
 
-Pieces and cells have numbers, which are columns, and what belongs to a piece is looked up by its
-number in an array: a list in DuckDB, a blob of text of equal lengths in SQLite. A CASE with a
-formula in every branch would say the same, and take far longer: 50 curves of 128 pieces have 6,400
-formulas, which DuckDB plans for seconds; SQLite compares all constants with each other.
+The index of a piece or cell is a column, by which coefficients are looked up in an array: a list in
+DuckDB, and a blob of text with equal lengths in SQLite. A CASE with a formula in every branch would
+be equivalent but far slower: 50 curves of 128 pieces have 6,400 formulas, which take DuckDB seconds
+to plan; SQLite compares all constants with each other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from splinear.export.sql_text import branches, number
 
 __all__ = ["Arrays", "Blobs", "Lists", "Lookup"]
 
-Search = tuple[str, str, Floats]  # the name of a column, x, and starts
+Search = tuple[str, str, Floats]  # the name of the new column, x, and the starts of pieces
 
 FIELD = 24  # characters of the longest double
 
@@ -29,27 +29,27 @@ class Arrays(Protocol):
     """Arrays of constants in a query."""
 
     def item(self, values: Floats, place: str) -> str:
-        """Return the item at a place from 0 on; NaN is NULL."""
+        """Return the expression of the item at an index; NaN becomes NULL."""
         ...
 
     def searched(self, searches: Sequence[Search]) -> list[dict[str, str]]:
-        """Return columns, in steps, of how many starts are not above x."""
+        """Return steps of columns that count the starts not above x."""
         ...
 
     def cell(self, place: str, n_cells: int) -> str:
-        """Return the number of the cell of a place that is not negative."""
+        """Return the index of the cell of a nonnegative position."""
         ...
 
 
 class Lists:
-    """Lists of DuckDB; as text, which is read faster than numbers."""
+    """DuckDB lists, written as text, which is parsed faster than numbers."""
 
     def item(self, values: Floats, place: str) -> str:
         """Return the item at a place."""
         return f"{_listed(values)}[{place} + 1]"
 
     def searched(self, searches: Sequence[Search]) -> list[dict[str, str]]:
-        """Halve what is left in every step, for all searches at once."""
+        """Return the steps of a bisection, for all searches at once."""
         bits = [len(starts).bit_length() for _, _, starts in searches]
         steps = []
         for bit in reversed(range(max(bits, default=0))):
@@ -57,7 +57,7 @@ class Lists:
             for (column, x, starts), n in zip(searches, bits, strict=True):
                 if bit < n:
                     so_far = f"{column}_{bit + 1} + " if bit + 1 < n else ""
-                    start = f"{_listed(starts)}[{so_far}{2**bit}]"  # NULL behind the last one
+                    start = f"{_listed(starts)}[{so_far}{2**bit}]"  # NULL after the last one
                     found = f"CASE WHEN {start} <= {x} THEN {2**bit} ELSE 0 END"
                     step[column if bit == 0 else f"{column}_{bit}"] = so_far + found
             steps.append(step)
@@ -69,7 +69,7 @@ class Lists:
 
 
 class Blobs:
-    """Text of equal lengths, which SQLite finds in a blob without reading what is before."""
+    """Blobs of text items with equal lengths, which SQLite accesses directly."""
 
     def item(self, values: Floats, place: str) -> str:
         """Return the item at a place."""
@@ -83,7 +83,7 @@ class Blobs:
         return f"CASE WHEN {place} IN ({refused}) THEN NULL ELSE {found} END"
 
     def searched(self, searches: Sequence[Search]) -> list[dict[str, str]]:
-        """Ask for the middle start first: CASE in CASE."""
+        """Return nested CASE expressions that bisect the starts."""
         return [
             {
                 column: branches(x, [*map(number, starts)], [*map(str, range(len(starts) + 1))])
@@ -98,13 +98,13 @@ class Blobs:
 
 @dataclass
 class Lookup:
-    """Functions in pieces and over cells, whose numbers are columns.
+    """Piecewise functions and functions over cells, by columns with their indices.
 
     Attributes
     ----------
     arrays : Arrays
     cells : dict of str to str
-        Columns that have to be there once places on axes have been computed.
+        Columns to add once the positions on axes are computed.
     """
 
     arrays: Arrays
@@ -113,11 +113,11 @@ class Lookup:
 
     @property
     def pieces(self) -> list[dict[str, str]]:
-        """Columns that have to be there, in steps, as soon as there are those of the features."""
+        """Steps of columns to add once the columns of the features are there."""
         return self.arrays.searched(self._searches)
 
     def of_pieces(self, x: str, pieces: Pieces) -> list[str]:
-        """Return functions of a column in pieces, an expression per output."""
+        """Return the expressions of a piecewise function of a column, one per output."""
         at = f"i{len(self._searches)}"
         self._searches.append((at, x, pieces.starts))
         origin, width = (self.arrays.item(a, at) for a in (pieces.origin, pieces.width))
@@ -131,9 +131,9 @@ class Lookup:
         return out
 
     def of_grid(self, p: str, q: str, values: Floats) -> list[str]:
-        """Return what is bilinear at places p and q that are not negative, one per output.
+        """Return the bilinear expressions at nonnegative positions p and q, one per output.
 
-        `values` are (n_outputs, n_first, n_second).
+        `values` is (n_outputs, n_first, n_second).
         """
         n_first, n_second = values.shape[1] - 1, values.shape[2] - 1
         row, column = (f"{letter}{len(self.cells)}" for letter in "fg")
@@ -148,7 +148,7 @@ class Lookup:
 
 
 def _bilinear(T: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return c of c0 + b c1 + a (c2 + b c3) for every cell, (n_outputs, rows, columns) each."""
+    """Return c0, ..., c3 of c0 + b c1 + a (c2 + b c3) per cell, (n_outputs, rows, columns)."""
     right, below = np.diff(T, axis=2), np.diff(T, axis=1)
     return T[:, :-1, :-1], right[:, :-1], below[:, :, :-1], np.diff(right, axis=1)
 

@@ -1,4 +1,4 @@
-"""A query in steps, each of which adds columns to those of the one before."""
+"""The query of a model, in steps, each of which adds columns to those of the last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Selected", "query_of"]
 
 @dataclass(frozen=True)
 class Selected:
-    """What a query is to return beside scores and predictions: see `to_sql`."""
+    """What a query returns besides scores and predictions; see `to_sql`."""
 
     keep: Sequence[str]
     reasons: int
@@ -24,7 +24,7 @@ class Selected:
 
 @dataclass
 class _Query:
-    """The steps so far."""
+    """A query under construction."""
 
     pieces: ModelPieces
     wanted: Selected
@@ -34,7 +34,7 @@ class _Query:
     n_columns: int = 0
 
     def add(self, columns: dict[str, str], *, more: bool = True) -> None:
-        """Add a step of these columns, and those of the last step if `more`."""
+        """Add a step with these columns, and with those of the last step if `more`."""
         if not columns:
             return
         source = f"step_{len(self.steps) - 1}" if self.steps else f"{self.table} AS given"
@@ -51,13 +51,13 @@ class _Query:
 
     @property
     def kept(self) -> dict[str, str]:
-        """The columns that are kept, by the names that they have in all steps."""
+        """The columns to keep, by their names in all steps."""
         return {f"k{i}": column for i, column in enumerate(self.wanted.keep)}
 
     # -- scores ----------------------------------------------------------------------------------
 
     def add_scores(self) -> None:
-        """Add s0, s1, ...: from the columns of the table to the scores."""
+        """Add the scores as columns s0, s1, ...."""
         pieces = self.pieces
         text = {j for j, feature in enumerate(pieces.features) if feature.holds_text}
         lookup = Lookup(Lists() if self.dialect.has_lists else Blobs())
@@ -84,7 +84,7 @@ class _Query:
         self.add(kept | scores, more=bool(self.wanted.reasons))
 
     def add_best(self) -> None:
-        """Add the highest score, and exp of how much lower the others are."""
+        """Add the highest score, and exp of the others' differences from it."""
         scores = [f"s{k}" for k in range(self.pieces.n_outputs)]
         if self.pieces.task != "multiclass":
             return
@@ -94,14 +94,14 @@ class _Query:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether there are any, and they are wanted."""
+        """Whether probabilities exist and are wanted."""
         is_class = self.pieces.task != "regression"
         return is_class and self.pieces.link is not None and self.wanted.probabilities
 
     # -- reasons ---------------------------------------------------------------------------------
 
     def add_reasons(self) -> None:
-        """Add the numbers r1, r2, ... of the terms that add most, and what they add."""
+        """Add the indices r1, r2, ... of the terms with the largest effects, and the effects."""
         n = len(self.pieces.terms)
         self.add({f"c{i}": self._effect(i) for i in range(n)})
         chosen: list[str] = []
@@ -113,7 +113,7 @@ class _Query:
             chosen.append(f"r{r}")
 
     def _effect(self, i: int) -> str:
-        """Return what a term adds to the score beyond its mean, or to that of the best class."""
+        """Return a term's centered contribution to the score, or to that of the best class."""
         means = self.pieces.terms[i].mean
         parts = [f"t{i}_{k} - {number(mean)}" for k, mean in enumerate(means)]
         if len(parts) == 1:
@@ -122,14 +122,14 @@ class _Query:
         return f"CASE {cases} END"
 
     def _size(self, i: int, chosen: list[str]) -> str:
-        """Return how much a term adds or takes off; -1 if it has been chosen."""
+        """Return the absolute contribution of a term; -1 if it is already chosen."""
         if not chosen:
             return f"abs(c{i})"
         taken = " OR ".join(f"{r} = {i}" for r in chosen)
         return f"CASE WHEN {taken} THEN (-1e0) ELSE abs(c{i}) END"
 
     def reasons(self) -> dict[str, str]:
-        """Return the columns of names and effects."""
+        """Return the columns with names and effects of the chosen terms."""
         out, terms = {}, self.pieces.terms
         for r in range(1, self.wanted.reasons + 1):
             names = " ".join(f"WHEN {i} THEN {literal(t.name)}" for i, t in enumerate(terms))
@@ -138,7 +138,7 @@ class _Query:
             out[f"effect_{r}"] = f"CASE r{r} {effects} END"
         return out
 
-    # -- what is returned ------------------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------------------
 
     def returned(self) -> dict[str, str]:
         """Return the columns of scores, probabilities and predictions."""
@@ -172,7 +172,7 @@ class _Query:
         return f"exp({inside})"
 
     def text(self) -> str:
-        """Return all steps and the last one."""
+        """Return the text of the query."""
         columns = self.returned() | self.reasons()
         both = [column for column in self.wanted.keep if column in columns]
         if both or len(set(self.wanted.keep)) < len(self.wanted.keep):
@@ -198,6 +198,6 @@ def query_of(pieces: ModelPieces, wanted: Selected, dialect: Dialect, table: str
 
 
 def _logistic(score: str) -> str:
-    """Return 1 / (1 + exp(-score)), of which no part can overflow."""
+    """Return an expression of 1 / (1 + exp(-score)) that cannot overflow."""
     below = f"exp({score}) / (1e0 + exp({score}))"
     return f"CASE WHEN {score} < 0e0 THEN {below} ELSE 1e0 / (1e0 + exp(-{score})) END"

@@ -20,12 +20,12 @@ from splinear.export.sql_text import Dialect, added, branches, literal, number
 
 __all__ = ["SqlTerms"]
 
-FEW_LEVELS = 16  # more of them are searched by halves
+FEW_LEVELS = 16  # more levels are searched by bisection
 
 
 @dataclass
 class SqlTerms:
-    """Expressions of terms; those that other expressions use often are columns of their own.
+    """SQL expressions of terms; subexpressions that are used often become columns.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class SqlTerms:
     text : frozenset of int
         The features whose levels are text.
     places : dict of str to str
-        Columns that are to be there: from names to expressions of the features' columns.
+        Columns to add: names, and expressions of the features' columns.
     """
 
     dialect: Dialect
@@ -48,7 +48,7 @@ class SqlTerms:
         return f"x{feature}"
 
     def values(self, term: TermPieces) -> list[str]:
-        """Return what a term adds, an expression per output."""
+        """Return the contributions of a term, one expression per output."""
         if isinstance(term, SurfaceTerm):
             return self._surface(term)
         x = self.column(term.feature)
@@ -81,7 +81,7 @@ class SqlTerms:
         return out
 
     def _modulo(self, x: str, period: float | None) -> str:
-        """Return x modulo a period, if there is one, from 0 up."""
+        """Return x modulo a period, at least 0; x if there is no period."""
         if period is None:
             return x
         rest = self.dialect.modulo.format(x, number(period))
@@ -98,7 +98,7 @@ class SqlTerms:
     def _among(
         self, x: str, feature: int, levels: tuple[object, ...], values: Floats, other: str
     ) -> str:
-        """Return the value of the level that x is, or else another expression."""
+        """Return the value of the level that x equals, or else `other`."""
         is_text = feature in self.text
         known = [
             (literal(level) if is_text else number(float(level)), number(value))  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ class SqlTerms:
         return [f"CASE WHEN {nowhere} THEN 0e0 ELSE {f} END" for f in found]
 
     def _place(self, axis: SurfaceAxis) -> str:
-        """Return the column of places on an axis; -1 is nowhere."""
+        """Return the column of positions on an axis; -1 for values without one."""
         if axis.key not in self._axes:
             place, x = f"p{len(self._axes)}", self.column(axis.feature)
             missing = "(-1e0)" if axis.missing is None else number(axis.missing)

@@ -1,4 +1,4 @@
-"""Words of SQL: names, literals, and what dialects say in different ways."""
+"""SQL text: names, literals, and differences between dialects."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ __all__ = ["DIALECTS", "Dialect", "added", "branches", "literal", "name", "numbe
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs between databases.
+    """The differences between databases.
 
     Attributes
     ----------
     as_number, as_text : str
-        A column as a double, NULL instead of NaN, or as text; {} is the column.
+        A column {} as a double, with NULL instead of NaN, and as text.
     largest : str
         The function that returns the largest of its arguments.
     modulo : str
-        What is left of {0} divided by {1}, with the sign of {0}.
+        The remainder of {0} divided by {1}, with the sign of {0}.
     with_query : str
-        How a named query begins that is computed once.
+        The beginning of a named query that is computed once.
     has_lists : bool
-        Whether there are lists of numbers, whose items have places.
+        Whether there are lists of numbers that can be indexed.
     most_columns : int
-        Of a query.
+        Largest number of columns of a query.
     most_arguments : int
-        Of a function.
+        Largest number of arguments of a function.
     """
 
     as_number: str
@@ -41,7 +41,7 @@ class Dialect:
     most_arguments: int
 
     def maximum(self, expressions: Sequence[str]) -> str:
-        """Return the largest of expressions, none of which is NULL."""
+        """Return the maximum of expressions, none of which is NULL."""
         found = list(expressions)
         while len(found) > 1:
             n = self.most_arguments
@@ -62,11 +62,11 @@ DIALECTS = {
         most_arguments=100,
     ),
     "sqlite": Dialect(
-        as_number="CAST({} AS REAL)",  # NaN is NULL there
+        as_number="CAST({} AS REAL)",  # SQLite stores NaN as NULL
         as_text="CAST({} AS TEXT) COLLATE BINARY",
         largest="max",
         modulo="mod({0}, {1})",
-        # Otherwise the text of a column is copied to wherever it is used.
+        # Otherwise SQLite copies the expression of a column to wherever it is used.
         with_query="{} AS MATERIALIZED",
         has_lists=False,
         most_columns=2000,
@@ -83,7 +83,7 @@ def name(text: str) -> str:
 
 
 def literal(value: object) -> str:
-    """Return a class or a level as SQL writes it."""
+    """Return a class or a level as an SQL literal."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
@@ -98,7 +98,7 @@ def literal(value: object) -> str:
 def number(value: float) -> str:
     """Return a double to the last bit; NULL for NaN.
 
-    Without an exponent it would be a decimal number, and be rounded on its way.
+    Without an exponent it would be a decimal number, and be rounded.
     """
     value = float(value)
     if math.isnan(value):
@@ -109,7 +109,7 @@ def number(value: float) -> str:
 
 
 def added(expressions: Sequence[str]) -> str:
-    """Return a sum, in halves: databases limit how deep an expression may be."""
+    """Return a sum, split recursively, because databases limit the depth of expressions."""
     if len(expressions) <= 2:
         return " + ".join(expressions)
     half = len(expressions) // 2
@@ -117,7 +117,7 @@ def added(expressions: Sequence[str]) -> str:
 
 
 def branches(x: str, starts: Sequence[str], leaves: Sequence[str]) -> str:
-    """Return the expression among n + 1 leaves that begins at the last of n starts not above x."""
+    """Return a CASE that selects leaf k if exactly k of the n starts are not above x."""
     if len(leaves) == 1:
         return leaves[0]
     half = len(leaves) // 2

@@ -1,4 +1,4 @@
-"""Files of exports."""
+"""Writes files of exports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["write"]
 
 
 def write(path: str | os.PathLike[str] | None, data: bytes) -> None:
-    """Write a file as a whole, or leave what was there as it was; None: no file."""
+    """Write a file, which replaces an existing one when complete; do nothing for None."""
     if path is not None:
         with written_whole(path) as file:
             file.write(data)

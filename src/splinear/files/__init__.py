@@ -1,8 +1,8 @@
-"""Model files without pickle: what they hold, and how they are written and read.
+"""Model files without pickle.
 
-A file is a zip archive of uncompressed parts: `structure.json`, the structure, and one part per
-array, its numbers as they lie in memory. Nothing in it is code, and nothing is believed: sizes,
-types, indices and numbers are checked before they are used. See docs/guide/files.md.
+A file is a zip archive of uncompressed parts: `structure.json`, and one part per array with its raw
+numbers. It contains no code, and nothing in it is trusted: sizes, types, indices and numbers are
+checked before they are used. See docs/guide/files.md.
 """
 
 from splinear.files.saving import load, save

@@ -1,7 +1,7 @@
-"""The parts of a file: a zip archive in which nothing is compressed.
+"""Reads and writes the parts of a file: a zip archive without compression.
 
-Without compression a part is as long as the file says it is, so no small file becomes large in
-memory, and the same parts are the same bytes wherever they are written.
+Without compression no small file becomes large in memory, and the same parts always give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from splinear._writing import written_whole
 
 __all__ = ["read_parts", "write_parts"]
 
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first time that zip archives know
-READABLE = 0o100644 << 16  # a plain file, as other programs unpack it
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time in zip archives
+READABLE = 0o100644 << 16  # mode of a regular file, for other programs that unpack it
 UNIX = 3
 
-# What reading a damaged archive may raise, besides ValueError.
+# Exceptions of damaged archives, besides ValueError.
 DAMAGE = (
     zipfile.BadZipFile,
     NotImplementedError,
@@ -37,10 +37,7 @@ Part = bytes | memoryview
 
 
 def write_parts(path: Path, parts: Mapping[str, Part]) -> None:
-    """Write a file, or leave what was there as it was.
-
-    The new file takes the place of the old one at once.
-    """
+    """Write a file; an existing file is replaced at once, when the new one is complete."""
     with written_whole(path) as file:
         _write(file, parts)
 
@@ -54,7 +51,7 @@ def _write(file: BinaryIO, parts: Mapping[str, Part]) -> None:
 
 
 def read_parts(path: Path) -> dict[str, bytearray]:
-    """Read all parts of a file; a ValueError if it is no such archive, or damaged."""
+    """Return all parts of a file; raise a ValueError if it is not a valid archive."""
     with open(path, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError("it is not a plain file")
@@ -64,7 +61,7 @@ def read_parts(path: Path) -> dict[str, bytearray]:
                 return _read(archive, size)
         except DAMAGE as error:
             raise ValueError(f"it is not an archive, or a damaged one ({error})") from error
-        except OSError as error:  # a place before the beginning of the file
+        except OSError as error:  # an offset before the beginning of the file
             raise ValueError(f"it is a damaged archive ({error})") from error
 
 
@@ -75,7 +72,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> dict[str, bytearray]:
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
             raise ValueError(f"its part {entry.filename!r} is compressed, which none may be")
-    # Several entries may speak of the same bytes.
+    # Several entries may refer to the same bytes.
     if sum(entry.file_size for entry in entries) > size:
         raise ValueError("its parts are together larger than the file")
     parts = {}

@@ -1,4 +1,4 @@
-"""The parameters of estimators in files."""
+"""The parameters of estimators and terms as plain data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TERMS: dict[str, type[Term]] = {
 def parameters_plain(estimator: BaseEstimator) -> dict[str, Plain]:
     """Return the parameters of an estimator or a term as plain data.
 
-    A callback, and a random_state that is not a number, are left out: None is in their places.
+    A callback, and a random_state that is not a number, are stored as None.
     """
     given = estimator.get_params(deep=False)
     left_out = [name for name in given if _is_left_out(name, given[name])]
@@ -88,7 +88,7 @@ def _value(data: object, where: str) -> Input:
 def made(kind: type[BaseEstimator], data: object, where: str) -> Input:
     """Return an estimator or a term with parameters from plain data.
 
-    Those that a file does not know, because it is older than they are, have their defaults.
+    Parameters that an older file does not contain have their defaults.
     """
     given = parameters_from(data, where)
     known = kind._get_param_names()

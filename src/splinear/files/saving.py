@@ -1,4 +1,4 @@
-"""save and load."""
+"""splinear.save and splinear.load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbe
 
 __all__ = ["VERSION", "load", "save"]
 
-VERSION = 1  # of the format; docs/guide/files.md says what each holds
+VERSION = 1  # of the format, see docs/guide/files.md
 
 Saved: TypeAlias = (
     AdditiveClassifier
@@ -41,7 +41,7 @@ Saved: TypeAlias = (
 
 TRANSFORMERS: tuple[type[Saved], ...] = (SplineEmbedding, FourierEmbedding, HermiteEmbedding)
 
-# What the outputs of an estimator may stand for.
+# The kinds of outputs that each estimator may have.
 OUTPUTS: dict[type[Saved], tuple[type, ...]] = {
     AdditiveClassifier: (Binary, Softmax, MultiLabel),
     AdditiveRegressor: (Regression, LogMean),
@@ -51,7 +51,7 @@ OUTPUTS: dict[type[Saved], tuple[type, ...]] = {
 
 KINDS: dict[str, type[Saved]] = {kind.__name__: kind for kind in (*OUTPUTS, *TRANSFORMERS)}
 
-# What reading data that make no sense may raise, besides ValueError.
+# Exceptions of invalid data, besides ValueError.
 NONSENSE = (TypeError, LookupError, ArithmeticError, RecursionError)
 
 
@@ -90,7 +90,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     tree = _plain(model)
     try:
-        _estimator(tree)  # what is written can be read
+        _estimator(tree)  # checks that the file can be read
         parts = parts_of(tree)
     except ValueError as error:
         raise ValueError(f"The model cannot be saved: {error}") from error
@@ -98,7 +98,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
 
 
 def _refuse_others(model: object) -> None:
-    """Refuse what is no estimator of this library, subclasses included."""
+    """Raise unless the model is an estimator of this library, and not of a subclass."""
     if isinstance(model, PathSearchCV):
         raise TypeError("A search cannot be saved; save its best_estimator_ instead.")
     if KINDS.get(type(model).__name__) is not type(model):
@@ -161,7 +161,7 @@ def _plain(model: Saved) -> dict[str, Plain]:
 
 
 def _estimator(tree: dict[str, Plain]) -> Saved:
-    """Return the estimator that plain data describe."""
+    """Return an estimator from plain data."""
     found = tree.get("version")
     if tree.get("format") != "splinear" or type(found) is not int or found < 1:
         raise ValueError("it does not say that it is of the format splinear, and of which version")

@@ -1,4 +1,4 @@
-"""Plain data as the parts of a file: JSON, and arrays beside it."""
+"""Conversion of plain data to the parts of a file, JSON and arrays, and back."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["STRUCTURE", "parts_of", "tree_of"]
 
 STRUCTURE = "structure.json"
 MOST_TEXT = 2**28  # bytes of JSON
-MOST_VALUES = 2**23  # in it: each takes up to some hundred bytes in memory
-MOST_DIGITS = 1000  # of a whole number
+MOST_VALUES = 2**23  # in the JSON; each takes up to some hundred bytes in memory
+MOST_DIGITS = 1000  # of an integer
 LAST_CHARACTER = 0x10FFFF
 
-# Floats that JSON does not know.
+# Floats that JSON cannot express.
 SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
 
 
 def parts_of(tree: dict[str, Plain]) -> dict[str, bytes | memoryview]:
-    """Return the parts of a file that hold plain data."""
+    """Return the parts of a file for plain data."""
     arrays: list[AnyArray] = []
     structure = _written(tree, arrays)
     types: list[Plain] = [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in arrays]
@@ -42,7 +42,7 @@ def _name(k: int) -> str:
 
 
 def _written(data: Plain, arrays: list[AnyArray]) -> Plain:
-    """Return plain data for JSON; arrays, put into the list, are given by their numbers."""
+    """Return plain data for JSON; arrays are appended to the list and replaced by indices."""
     if isinstance(data, dict):
         return {name: _written(item, arrays) for name, item in data.items()}
     if isinstance(data, list):
@@ -57,7 +57,7 @@ def _written(data: Plain, arrays: list[AnyArray]) -> Plain:
 
 
 def tree_of(parts: dict[str, bytearray]) -> dict[str, Plain]:
-    """Return the plain data that the parts of a file hold."""
+    """Return the plain data of the parts of a file."""
     if STRUCTURE not in parts:
         raise ValueError(f"it has no part {STRUCTURE!r}")
     text = parts[STRUCTURE]
@@ -96,7 +96,7 @@ def _no_constant(name: str) -> float:
 
 
 def _array(own: object, k: int, content: bytearray | None) -> AnyArray:
-    """Return an array of a type and shape, whose bytes have come."""
+    """Return an array, given its type and shape `own` and its bytes `content`."""
     where = f"arrays[{k}]"
     if not isinstance(own, dict) or set(own) != {"dtype", "shape"} or content is None:
         raise refuse(where, f"a dtype, a shape and a part {_name(k)!r}", own)
@@ -118,7 +118,7 @@ def _array(own: object, k: int, content: bytearray | None) -> AnyArray:
 
 
 def _check_content(array: AnyArray, content: bytearray, where: str) -> None:
-    """Refuse bytes that are no truth values, and numbers that are no characters."""
+    """Raise if booleans or characters have invalid values."""
     kind = array.dtype.kind
     if kind == "b" and (np.frombuffer(content, np.uint8) > 1).any():
         raise ValueError(f"{where}: there is a byte that is neither true nor false.")
@@ -127,7 +127,7 @@ def _check_content(array: AnyArray, content: bytearray, where: str) -> None:
 
 
 def _read(data: Plain, arrays: list[AnyArray]) -> Plain:
-    """Put arrays, and floats that JSON does not know, in their places."""
+    """Return plain data with its arrays, and with floats that JSON cannot express."""
     if isinstance(data, list):
         return [_read(item, arrays) for item in data]
     if not isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""What the terms of a model add to the score of every row."""
+"""Contributions of the terms of a model to the scores of rows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ InMemory: TypeAlias = AnyArray | sparse.csc_array  # all rows of a table, as num
 
 
 def added(model: AdditiveEstimator, table: InMemory) -> Iterator[tuple[int, Floats, Floats]]:
-    """Yield each feature that has a term, what it adds to all outputs, and the mean of that.
+    """Yield each feature with a term, its contributions, and their means over training rows.
 
-    What it adds is (n_rows, n_outputs), computed as scores are, one column at a time.
+    Contributions (n_rows, n_outputs) are computed like scores, one column at a time; the means are
+    (n_outputs,).
     """
     n_threads = model._n_threads()
     for group, parameters in model._model.parts():
@@ -46,7 +47,7 @@ def added(model: AdditiveEstimator, table: InMemory) -> Iterator[tuple[int, Floa
 def added_by_pairs(
     model: AdditiveEstimator, table: InMemory
 ) -> Iterator[tuple[FittedPair, Floats]]:
-    """Yield each surface, in the order of `terms_`, and what it adds, (n_rows, n_outputs)."""
+    """Yield each surface, in the order of `terms_`, and its contributions (n_rows, n_outputs)."""
     for pair in model.terms_.pairs:
         yield pair, pair.evaluate(*(column_of(table, j) for j in pair.features))
 
@@ -58,7 +59,7 @@ def column_of(table: InMemory, j: int) -> AnyArray:
 
 
 def stays_sparse(table: InMemory, model: AdditiveEstimator) -> TypeGuard[sparse.csc_array]:
-    """Tell whether contributions of zeros are zero."""
+    """Return whether the contributions of zeros are zero, so that they can stay sparse."""
     groups = model._model.layout.groups
     return isinstance(table, sparse.csc_array) and all(
         group.embedding.through_zero for group in groups
@@ -68,7 +69,7 @@ def stays_sparse(table: InMemory, model: AdditiveEstimator) -> TypeGuard[sparse.
 def sparse_contributions(
     model: AdditiveEstimator, output: int, table: sparse.csc_array
 ) -> sparse.csr_array:
-    """Compute what each feature adds to one output where x is not zero, for a table by columns."""
+    """Return the contributions to one output of the non-zeros of a CSC matrix."""
     parts = np.zeros(table.nnz)
     starts = table.indptr
     for group, parameters in model._model.parts():

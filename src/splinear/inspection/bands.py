@@ -65,8 +65,8 @@ __all__ = [
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
 _TwoGrids: TypeAlias = tuple[Grid | None, Grid | None]
 
-LEVEL = 0.95  # of bands in pictures
-N_DRAWS, SEED = 4_000, 20130207  # of simultaneous bands, which are the same at every call
+LEVEL = 0.95  # default of bands in pictures
+N_DRAWS, SEED = 4_000, 20130207  # for simultaneous bands, which are the same in every call
 
 
 class Band(NamedTuple):
@@ -257,14 +257,14 @@ def standard_error(model: FittedModel, X: Input, *, target: object = None) -> Fl
 
 
 def has_band(model: AdditiveEstimator, term: FittedTerm) -> bool:
-    """Tell whether a band of a term can be computed."""
+    """Return whether the band of a term can be computed."""
     return bool(model._posteriors) and not is_too_large(term.group)
 
 
 def posterior_of(
     model: AdditiveEstimator, term: FittedTerm, output: int
 ) -> tuple[JointPosterior, CurvePosterior | None]:
-    """Return the posterior of a term's curve; None if the term cannot vary."""
+    """Return the joint posterior, and that of a term's curve; None if the term is constant."""
     if is_too_large(term.group):
         raise ValueError(
             f"Feature {term.name!r} has more than {MOST_PARAMETERS:,} levels or pieces, too many "
@@ -276,7 +276,7 @@ def posterior_of(
 
 @one_blas_thread()
 def curve_errors(model: AdditiveEstimator, term: FittedTerm, x: AnyArray) -> Floats:
-    """Return the standard errors of a centered curve at x, numbers, (n, n_outputs)."""
+    """Return the standard errors (n, n_outputs) of a centered curve at numbers x (n,)."""
     out = np.zeros((len(x), len(model.intercept_)))
     for output in range(out.shape[1]):
         _, curve = posterior_of(model, term, output)
@@ -291,7 +291,7 @@ def curve_errors(model: AdditiveEstimator, term: FittedTerm, x: AnyArray) -> Flo
 def half_widths(
     model: AdditiveEstimator, term: FittedTerm, x: AnyArray, level: float, kind: BandKind
 ) -> Floats:
-    """Return half the width of the band at x, numbers of the feature, (n, n_outputs)."""
+    """Return half the width (n, n_outputs) of the band at numbers x (n,) of the feature."""
     _check_kind(kind)
     reach = np.zeros(len(model.intercept_))
     for output in range(len(reach)):
@@ -318,9 +318,9 @@ def _check_kind(kind: str) -> None:
 def _largest(
     deviations: Floats, errors: Floats, level: float, n_left: float, random: np.random.Generator
 ) -> float:
-    """Return how many standard errors a whole curve stays within.
+    """Return the number of standard errors that contain a whole curve with this probability.
 
-    `deviations` (n_draws, n) are drawn from the posterior, and `errors` (n,) its standard errors.
+    `deviations` (n_draws, n) are posterior draws, and `errors` (n,) their standard errors.
     """
     varies = errors > 1e-12 * errors.max(initial=0.0)
     if not varies.any():
@@ -337,9 +337,10 @@ def _largest(
 def posteriors_of_pair(
     model: AdditiveEstimator, pair: FittedPair, output: int
 ) -> tuple[JointPosterior, list[tuple[float, SurfacePosterior]]]:
-    """Return the independent posteriors of which a surface of an output is the weighted sum.
+    """Return the joint posterior, and the weighted independent posteriors of a surface.
 
-    That of a class less the mean over classes; none, if the surface cannot vary.
+    With several classes, the surface of a class minus the mean over classes is a weighted sum over
+    classes. The list is empty if the surface is constant.
     """
     joint = next(own for own in posteriors_of(model) if output in own.outputs)
     n, parts = len(joint.outputs), []
@@ -353,7 +354,7 @@ def posteriors_of_pair(
 
 @one_blas_thread()
 def surface_errors(model: AdditiveEstimator, pair: FittedPair, x: AnyArray, z: AnyArray) -> Floats:
-    """Return the standard errors of a surface at numbers of its features, (n, n_outputs)."""
+    """Return the standard errors (n, n_outputs) of a surface at numbers of its features."""
     of = dict(zip(pair.features, (x, z), strict=True))
     at = [of[chain.feature] for chain in pair.group.chains[0]]
     out = np.zeros((len(x), len(model.intercept_)))
@@ -372,7 +373,7 @@ def surface_half_widths(
     level: float,
     kind: BandKind,
 ) -> Floats:
-    """Return half the width of the band at numbers of the features of a pair, (n, n_outputs)."""
+    """Return half the width (n, n_outputs) of the band at numbers of the features of a pair."""
     _check_kind(kind)
     reach = np.zeros(len(model.intercept_))
     for output in range(len(reach)):
@@ -386,7 +387,7 @@ def surface_half_widths(
 def _simultaneous(
     parts: list[tuple[float, SurfacePosterior]], level: float, n_left: float
 ) -> float:
-    """Return how many standard errors a whole surface stays within, at nodes that rows reach."""
+    """Return the number of standard errors that contain a surface at all nodes with rows."""
     random, group = np.random.default_rng(SEED), parts[0][1].group
     deviations, variances = np.zeros((N_DRAWS, group.size)), np.zeros(group.size)
     for weight, own in parts:

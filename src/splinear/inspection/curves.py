@@ -43,7 +43,7 @@ __all__ = [
     "surface",
 ]
 
-_N_PLACES = 200  # at which a whole curve is looked at, besides its knots
+_N_PLACES = 200  # points at which a whole curve is evaluated, besides its knots
 
 Grid: TypeAlias = Sequence[object] | AnyArray  # numbers, or levels
 
@@ -320,7 +320,7 @@ def knots(model: FittedModel, feature: int | str) -> Floats:
 
 
 def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
-    """Validate X as predict does, and return it as numbers, by columns if it is sparse."""
+    """Check X like predict, and return it as numbers, as a CSC matrix if it is sparse."""
     table = model._read_table(X)
     check_ranges(model, model._model.layout, table)
     column_ranges(model, table, gaps=model._columns.takes_gaps)
@@ -329,14 +329,14 @@ def read_numbers(model: AdditiveEstimator, X: Input) -> InMemory:
 
 
 def check_n_points(n_points: int) -> int:
-    """Refuse an empty grid."""
+    """Return n_points; raise if the grid would be empty."""
     if n_points < 1:
         raise ValueError(f"n_points must be at least 1; got {n_points}.")
     return n_points
 
 
 def _curves_of(model: AdditiveEstimator, features: Sequence[int | str] | None) -> list[int]:
-    """Return the positions of features that must not be categories."""
+    """Return the positions of features; raise if one is a category."""
     check_listed(features)
     wanted = range(model.n_features_in_) if features is None else features
     columns = [feature_index(model, feature) for feature in wanted]
@@ -351,7 +351,7 @@ def _curves_of(model: AdditiveEstimator, features: Sequence[int | str] | None) -
 
 
 def grid_of(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) -> AnyArray:
-    """Return where the curve of feature j is evaluated: what the user gave, or its whole range."""
+    """Return the points for the curve of feature j: the user's grid, or its whole range."""
     term = model.terms_.of_feature(j)
     if term is not None and term.levels is not None:
         if isinstance(grid, str):
@@ -375,7 +375,7 @@ def grid_of(model: AdditiveEstimator, j: int, grid: Grid | None, n_points: int) 
 
 
 def _as_objects(levels: Sequence[object]) -> AnyArray:
-    """Make an array of the levels, whatever they are."""
+    """Return levels as an array of objects."""
     out = np.empty(len(levels), dtype=object)
     out[:] = levels
     return out
@@ -389,7 +389,7 @@ def curve_of(
     center: bool,
     table: InMemory | None = None,
 ) -> tuple[AnyArray, Floats]:
-    """Evaluate the curve of feature j at x; its mean is that over `table`, or the training rows."""
+    """Return x and the curve of feature j there, centered over `table` or the training rows."""
     term = model.terms_.of_feature(j)
     if term is None:  # dropped
         return x, np.zeros((len(x), *model.intercept_[output].shape))
@@ -400,7 +400,7 @@ def curve_of(
 
 
 def numbers_of(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
-    """Return grid values as the numbers that the term of feature j reads."""
+    """Return grid values as the numbers that the term of feature j is evaluated on."""
     numbers: AnyArray = model._columns.numbers_of(j, x, lambda k: feature_label(model, k))
     return numbers
 
@@ -408,7 +408,7 @@ def numbers_of(model: AdditiveEstimator, j: int, x: AnyArray) -> AnyArray:
 def numbers_of_pair(
     model: AdditiveEstimator, pair: FittedPair, grids: dict[int, AnyArray]
 ) -> tuple[AnyArray, AnyArray]:
-    """Return all points of two features' grids, row by row of the first, as the pair reads them."""
+    """Return all points of two features' grids as numbers, in the order of the pair's features."""
     (j, x), (k, z) = grids.items()
     first = np.repeat(numbers_of(model, j, x), len(z))
     second = np.tile(numbers_of(model, k, z), len(x))
@@ -416,7 +416,7 @@ def numbers_of_pair(
 
 
 def places_of(term: FittedTerm) -> Floats:
-    """Return where a whole curve is looked at, as numbers: all levels, or steps and knots."""
+    """Return the points that represent a whole curve: all levels, or equal steps and knots."""
     if term.levels is not None:
         return np.arange(float(len(term.levels)))
     return np.union1d(np.linspace(term.lo, term.hi, _N_PLACES), term.knots)

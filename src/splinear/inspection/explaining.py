@@ -1,4 +1,4 @@
-"""From a model and rows to an explanation of their scores.
+"""explain: an explanation of the scores of rows.
 
 >>> from sklearn.datasets import load_diabetes
 >>> from splinear import AdditiveRegressor
@@ -118,7 +118,7 @@ def _explained(
 
 
 def _parts(model: AdditiveEstimator, X: Input, output: Output) -> tuple[Floats, Floats | None]:
-    """Return centered contributions of all terms, and their standard errors."""
+    """Return the centered contributions of all terms, and their standard errors."""
     table = read_numbers(model, X)
     places = [j for j in range(model.n_features_in_) if j not in model._columns.dropped]
     at = {j: k for k, j in enumerate(places)}
@@ -145,7 +145,7 @@ def _score_errors(model: AdditiveEstimator, X: Input, output: Output) -> Floats 
 
 
 def _probability(model: AdditiveEstimator, scores: Floats, output: Output) -> Floats | None:
-    """Return the probabilities of the classes that are explained; None: the model has none."""
+    """Return the probabilities of the classes that are explained; None if there are none."""
     if not hasattr(model, "predict_proba"):
         return None
     found: Floats = model._outputs.probabilities(scores)  # type: ignore[attr-defined]
@@ -163,7 +163,7 @@ def _targets(model: AdditiveEstimator, output: Output) -> tuple[object, ...]:
 
 
 def _values(model: AdditiveEstimator, X: Input) -> AnyArray:
-    """Return what the rows hold, (n_rows, n_features), None where it is missing."""
+    """Return the user's values of the rows, (n_rows, n_features); None if missing."""
     table = read_as_given(model, X, model._columns)
     out = np.empty(table.shape, dtype=object)
     for rows, columns in table.columns(range(table.shape[1])):

@@ -1,4 +1,4 @@
-"""Scores of rows, split into what each term adds: an object to look at, print and draw."""
+"""Explanation: the contributions of terms to the scores of rows, which it prints and plots."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation"]
 
-_TOP = 8  # terms that are listed one by one
-_MOST_ROWS = 3  # that are printed
+_TOP = 8  # default number of terms that are listed one by one
+_MOST_ROWS = 3  # rows that are printed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,7 +207,7 @@ class Explanation:
         return int(row) % len(self)
 
     def _output(self, row: int, target: object) -> int:
-        """Return the place of a target among those explained."""
+        """Return the index of a target among those explained."""
         if target is None:
             return 0 if self.score.ndim == 1 else int(np.argmax(self.score[row]))
         if target in self.targets:
@@ -216,7 +216,7 @@ class Explanation:
         raise ValueError(f"There is no target {target!r} in this explanation: {known}.")
 
     def _of(self, array: Floats, row: int, output: int) -> Floats:
-        """Return what belongs to one row and output."""
+        """Return the entries of one row and output."""
         return np.asarray(array[row] if self.score.ndim == 1 else array[row][..., output])
 
     def _one(self, array: Floats | None, row: int, output: int) -> float:
@@ -237,7 +237,7 @@ class Explanation:
 
 
 def _long(parts: Floats, last: Floats) -> list[object]:
-    """Return numbers (n_rows, n_terms) or one axis more, and a last one, row by row."""
+    """Return (n_rows, n_terms[, n_outputs]) with a last term added, row by row, as a list."""
     whole = parts[..., None] if parts.ndim == 2 else parts
     joined = np.concatenate([whole, last], axis=1)
     found: list[object] = joined.transpose(0, 2, 1).ravel().tolist()

@@ -1,4 +1,4 @@
-"""Is a curve or surface flat? P-values of quadratic forms in normal numbers."""
+"""Test of a flat curve or surface: p-values of quadratic forms in normal variables."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from splinear._types import Floats
 
 __all__ = ["p_value", "upper_tail"]
 
-LEAST = 1e-12  # of the largest weight: smaller ones add nothing
+LEAST = 1e-12  # relative to the largest weight; smaller ones are ignored
 
 
 class Tested(Protocol):
-    """What a test of a flat curve or surface is made of; see CurvePosterior."""
+    """The statistics for a test of a flat curve or surface; see CurvePosterior."""
 
     @property
     def score(self) -> Floats:
-        """The derivative of the losses, by directions of a prior that no data have chosen."""
+        """The negative gradient of the losses at a flat term, in directions of a fixed prior."""
         ...
 
     @property
     def score_variances(self) -> Floats:
-        """The eigenvalues of its covariance over phi."""
+        """The eigenvalues of the score's covariance over phi."""
         ...
 
     @property
@@ -35,12 +35,12 @@ class Tested(Protocol):
 
 
 def p_value(term: Tested, n_left: float) -> float:
-    """Return the p-value of a flat curve or surface.
+    """Return the p-value of the hypothesis that a curve or surface is flat.
 
-    U being the derivative of the losses by the term, if that were flat, U'K U is compared with its
-    distribution where it is flat, sum_k lambda_k chi^2_1: a score test of the term's variance. K
-    is the covariance of a prior that does not depend on the data, and not that which was chosen
-    from them. With an estimated variance of the noise, n_left are its degrees of freedom.
+    This is a score test of the term's variance. With U the gradient of the losses with respect to
+    the term at a flat term, U'K U is compared with its distribution if the term is flat, sum_k
+    lambda_k chi^2_1. K is the covariance of a prior that does not depend on the data, unlike the
+    chosen one. If the variance of the noise is estimated, `n_left` are its degrees of freedom.
     """
     weights = term.score_variances
     q = float(term.score @ term.score) / term.noise if term.noise > 0 else 0.0
@@ -67,12 +67,12 @@ def upper_tail(q: float, weights: Floats, counts: Floats) -> float:
     if q <= 0.0 and (weights > 0).all():
         return 1.0
 
-    def slope(s: float) -> float:  # of the cumulant generating function, less q
+    def slope(s: float) -> float:  # derivative of the cumulant generating function, minus q
         return float((counts * weights / (1.0 - 2.0 * s * weights)).sum()) - q
 
     lowest, highest = _range_of(weights, float(counts.sum()), q)
     spread = np.sqrt(2.0 * float(counts @ weights**2))
-    if abs(mean - q) < 1e-4 * spread:  # there the formula is 0 / 0, and P about that at its sides
+    if abs(mean - q) < 1e-4 * spread:  # the formula is 0 / 0 here: take the mean of both sides
         beside = 1e-3 * spread
         sides = [upper_tail(q + by, weights, counts) for by in (-beside, beside)]
         return float(np.mean(sides))
@@ -85,7 +85,7 @@ def upper_tail(q: float, weights: Floats, counts: Floats) -> float:
 
 
 def _range_of(weights: Floats, n: float, q: float) -> tuple[float, float]:
-    """Return between which numbers the saddlepoint is."""
+    """Return an interval that contains the saddlepoint."""
     near = 1.0 - 1e-13
     top = float(weights.max())
     highest = near / (2.0 * top) if top > 0 else 1e6

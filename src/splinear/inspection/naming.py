@@ -1,4 +1,4 @@
-"""Features and outputs as a user names them."""
+"""Features and outputs by name: lookups, and names for display."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def feature_index(
 
 
 def check_listed(features: object) -> None:
-    """Refuse a name where a list of names is expected: a text is a sequence of letters, too."""
+    """Raise if a single name is given instead of a list, because a str is a sequence too."""
     if isinstance(features, str):
         raise TypeError(
             f"features must be a list of names or positions; got the text {features!r}. Write "
@@ -142,7 +142,7 @@ def check_listed(features: object) -> None:
 def pair_of(
     model: AdditiveEstimator, features: object, names: Sequence[str] | None = None
 ) -> tuple[int, int, FittedPair]:
-    """Find the surface of two features, and their positions in the order given."""
+    """Return the positions of two features, in the order given, and their surface."""
     if not isinstance(features, tuple | list) or len(features) != 2:
         raise TypeError(f"A surface has two features, as in (0, 1); got {features!r}.")
     j, k = (feature_index(model, feature, names) for feature in features)
@@ -159,7 +159,7 @@ def pair_of(
 def names_of_classes(
     model: AdditiveEstimator, class_names: Sequence[str] | None
 ) -> dict[object, str]:
-    """Return what each class is called, by the user or by its label; nothing in regression."""
+    """Return the name of each class, the user's or its label; empty in regression."""
     if isinstance(model, RegressionEstimator):
         return {}
     labels: list[object] = model.classes_.tolist()
@@ -170,10 +170,10 @@ def names_of_classes(
 
 
 def score_unit(model: AdditiveEstimator, name: str) -> str:
-    """Name what a score is, given that of the target, or of the class that it speaks for.
+    """Return a name for the score, given the name of the target or class.
 
-    It is the target itself or "log of" it in regression, the log-odds of a class, those relative to
-    the geometric mean of all classes if there are more than two, or a margin.
+    In regression it is the target, or its logarithm. In classification it is the log-odds of a
+    class, relative to the geometric mean of all classes if there are more than two, or a margin.
     """
     if isinstance(model, RegressionEstimator):
         return model._outputs.unit(name)
@@ -184,9 +184,9 @@ def score_unit(model: AdditiveEstimator, name: str) -> str:
 
 
 def output_of(model: AdditiveEstimator, target: object) -> Output:
-    """Find the output that a target stands for; those of a list of targets.
+    """Return the index of a target's output, or the indices of a list of targets.
 
-    None is all of them, if there are several.
+    For None it is a slice of all outputs if there are several.
     """
     if target is None:
         return slice(None) if len(model.intercept_) > 1 else 0
@@ -217,7 +217,7 @@ def _listed(classes: list[object]) -> str:
 
 
 def one_output(model: AdditiveEstimator, target: object, reason: str) -> int:
-    """Find the output that a target stands for, where there must be one of several."""
+    """Return the index of a target's output; raise unless it is a single one."""
     output = output_of(model, target)
     if isinstance(output, int):
         return output

@@ -1,4 +1,4 @@
-"""How much each feature, or each term, moves the score."""
+"""Importances of features and terms."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def importances(
 
 
 def curve_importances(model: AdditiveEstimator) -> Floats:
-    """Return how much each feature's curve alone moves the scores of the training rows.
+    """Return the importance of each feature's curve on the training rows, (n_features,).
 
-    `feature_importances_` without the halves of surfaces, shape (n_features,).
+    This is `feature_importances_` without the halves of surfaces.
     """
     out = np.array(model.feature_importances_, dtype=np.float64)
     for pair in model.terms_.pairs:

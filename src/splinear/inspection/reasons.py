@@ -1,4 +1,4 @@
-"""The reasons for the score of one row: what each term adds, largest first."""
+"""Reasons: the largest contributions to the score of one row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from splinear.inspection.text import aligned, fixed, places_for, printable, shor
 
 __all__ = ["Reason", "Reasons", "largest"]
 
-_LONGEST_BAR = 16  # letters
+_LONGEST_BAR = 16  # characters
 _UP, _DOWN = "#0072B2", "#D55E00"
 
 
@@ -124,19 +124,19 @@ class Reasons:
 
     @property
     def places(self) -> int:
-        """How many decimal places numbers have when they are shown."""
+        """Number of decimal places shown."""
         return places_for(self.most)
 
     def shown(self, amount: float, *, plus: bool) -> str:
-        """Return a number of this table as it is shown."""
+        """Return a number as text."""
         return fixed(amount, self.places, plus=plus)
 
     def shown_error(self, error: float) -> str:
-        """Return a standard error as it is shown; nothing if it is not known."""
+        """Return a standard error as text; empty if it is not known."""
         return "" if np.isnan(error) else f"\N{PLUS-MINUS SIGN}{fixed(error, self.places)}"
 
     def lines(self) -> list[tuple[str, str, float, float]]:
-        """Return name, value, number and standard error of every line; the score is the last."""
+        """Return name, value, number and standard error of every line, the score last."""
         out = [(r.term, r.value, r.contribution, r.error) for r in self.terms]
         if self.n_others:
             out.append((self.others, "", self.rest, np.nan))
@@ -147,7 +147,7 @@ class Reasons:
         ]
 
     def _cells(self) -> list[tuple[str, str, str, str, float]]:
-        """Return the texts of every line, and the share of the largest bar; NaN: it has none."""
+        """Return the texts of every line, and its bar relative to the largest; NaN for none."""
         out, lines = [], self.lines()
         for k, (name, value, amount, error) in enumerate(lines):
             is_term, adds = k < len(self.terms), k < len(lines) - 2
@@ -184,7 +184,7 @@ class Reasons:
 
 
 def _html_row(texts: Sequence[str], share: float) -> str:
-    """Return a row of a table, with a bar from the middle to the left or to the right."""
+    """Return a row of an HTML table, with a bar from the middle to the left or right."""
     width = 60.0 * abs(np.nan_to_num(share))
     left, color = (60.0 - width, _DOWN) if share < 0 else (60.0, _UP)
     bar = (
@@ -201,7 +201,7 @@ def _html_row(texts: Sequence[str], share: float) -> str:
 
 
 def largest(sizes: Floats, top: int) -> list[int]:
-    """Return the places of the largest numbers, whatever their signs; all, if one is left over."""
+    """Return the indices of the `top` largest absolute values; all if only one more is left."""
     order = np.argsort(-np.abs(sizes), kind="stable")
     return [int(k) for k in (order if len(order) <= top + 1 else order[:top])]
 
@@ -211,7 +211,7 @@ def _bar(share: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return a probability of which neither end looks certain."""
+    """Return a probability as text, never as 0 % or 100 %."""
     if 0.01 <= share <= 0.99:
         return f"{share:.0%}"
     return f"{share:.1%}" if 0.001 <= share <= 0.999 else ("<0.1%" if share < 0.5 else ">99.9%")

@@ -1,7 +1,7 @@
-"""The additive model in what a user gives: itself, the last step of a pipeline, or what was found.
+"""Finds the additive model in an estimator, a pipeline or a search.
 
-Of a pipeline the columns are those that its last step sees, with the names that the steps before it
-give them; of a search, the model is its `best_estimator_`.
+For a pipeline it is the last step, and columns are those that this step gets, with the names that
+the steps before it return. For a search it is the `best_estimator_`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FittedModel: TypeAlias = AdditiveEstimator | BaseEstimator
 
 
 def resolve(model: FittedModel, X: Input) -> tuple[AdditiveEstimator, Input]:
-    """Return the additive model, with names for its columns, and X as that model sees it."""
+    """Return the additive model, with names of its columns, and X transformed for it."""
     names: AnyArray | None = None
     while not isinstance(model, AdditiveEstimator):
         if isinstance(model, Pipeline):
@@ -46,12 +46,12 @@ def resolve(model: FittedModel, X: Input) -> tuple[AdditiveEstimator, Input]:
 
 
 def resolve_model(model: FittedModel) -> AdditiveEstimator:
-    """Return the additive model, with names for its columns."""
+    """Return the additive model, with names of its columns."""
     return resolve(model, None)[0]
 
 
 def _names_after(steps: Pipeline) -> AnyArray | None:
-    """Return the names of the columns that steps produce; None: they do not tell."""
+    """Return the names of the columns that steps produce; None if they are not known."""
     if not steps.steps:
         return None
     try:
@@ -61,7 +61,7 @@ def _names_after(steps: Pipeline) -> AnyArray | None:
 
 
 def _named(model: AdditiveEstimator, names: AnyArray | None) -> AdditiveEstimator:
-    """Return the model with names for columns that had none when it was fitted."""
+    """Return the model with names for columns that had none in fit."""
     if names is None or model.terms_.names is not None or len(names) != model.n_features_in_:
         return model
     out = copy(model)

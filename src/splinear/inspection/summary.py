@@ -1,4 +1,4 @@
-"""What a model has learned, term by term, as a table.
+"""summary: a table of the terms of a model.
 
 P-values are those of a score test of the curve's variance, instead of Wood's test for smooth terms
 (Biometrika 2013): the score test does not depend on the chosen smoothness, so it is equally valid
@@ -57,7 +57,7 @@ class TermSummary:
     highest: float
 
     def cells(self) -> list[str]:
-        """Return what is printed."""
+        """Return the cells of the line as text."""
         p = "" if np.isnan(self.p_value) else f"{self.p_value:.3g}"
         return [
             self.term,
@@ -178,7 +178,7 @@ def summary(model: FittedModel) -> Summary:
 
 @one_blas_thread()
 def summary_lines(model: AdditiveEstimator, terms: Sequence[Fitted]) -> list[TermSummary]:
-    """Return the line of each term, in their order; a model without posterior has no p-values."""
+    """Return the line of each term; without a posterior there are no p-values."""
     alone = curve_importances(model)
     return [
         _line_of_pair(model, term)
@@ -250,7 +250,7 @@ def _line_of_pair(model: AdditiveEstimator, pair: FittedPair) -> TermSummary:
 
 
 def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float, float]:
-    """Return degrees of freedom, the p-value and the concurvity of a term."""
+    """Return the degrees of freedom, p-value and concurvity of a term."""
     if not has_band(model, term):
         return term.edf, np.nan, np.nan
     edf, p, shared = 0.0, [], []

@@ -1,4 +1,4 @@
-"""Numbers and names as they are printed, and tables of them."""
+"""Numbers, names and tables as text."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ __all__ = [
     "value_text",
 ]
 
-LONGEST = 32  # letters of a name
-_MOST_DIGITS = 15  # of a whole number that is written out
-_LONG = 10_000  # from here on, thousands are set apart
+LONGEST = 32  # characters of a name
+_MOST_DIGITS = 15  # of an integer that is written out
+_LONG = 10_000  # from here on, thousands are separated
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Return a text, cut where it has more letters than `most`."""
+    """Return a text, truncated to `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
 def printable(text: str) -> str:
-    """Return a text without line breaks."""
+    """Return a text with line breaks and other control characters replaced."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number of few digits; whole ones are written out."""
+    """Return a number with few digits; integers are written out."""
     if float(value).is_integer() and abs(value) < 10**_MOST_DIGITS:
         return f"{int(value):,}" if abs(value) >= _LONG else str(int(value))
     if _LONG <= abs(value) < 10**_MOST_DIGITS:
@@ -48,17 +48,17 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def places_for(most: float) -> int:
-    """Return how many decimal places show the size of numbers up to `most` by three digits."""
+    """Return the decimal places that show numbers up to `most` with three digits."""
     return int(np.clip(2 - np.floor(np.log10(max(abs(most), 1e-300))), 0, 12))
 
 
 def fixed(value: float, places: int, *, plus: bool = False) -> str:
-    """Return a number of this many decimal places, of which zero is not negative."""
+    """Return a number with this many decimal places, without a negative zero."""
     return f"{round(value, places) + 0.0:{'+' if plus else ''},.{places}f}"
 
 
 def value_text(value: object) -> str:
-    """Return a value of a feature as it is shown."""
+    """Return a value of a feature as text."""
     if is_missing(value):
         return "missing"
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
@@ -66,7 +66,7 @@ def value_text(value: object) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], is_text: Sequence[bool]) -> list[str]:
-    """Return rows of cells as lines; columns of text stand to the left."""
+    """Return rows of cells as lines; columns of text are left-aligned."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(is_text))]
     return [
         "  ".join(
@@ -78,7 +78,7 @@ def aligned(rows: Sequence[Sequence[str]], is_text: Sequence[bool]) -> list[str]
 
 
 def data_frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
-    """Return a pandas DataFrame, or say how to install pandas."""
+    """Return a pandas DataFrame; raise an error that says how to install pandas."""
     try:
         import pandas as pd
     except ImportError as error:

@@ -1,1 +1,1 @@
-"""The fitted model: groups of terms, their layout, scores; no training."""
+"""The fitted model: groups of terms, their layout, scores and posteriors. No training."""

@@ -1,4 +1,4 @@
-"""The fitted model: terms and intercepts, and what they say of rows. No training here."""
+"""The fitted model: terms and intercepts, and the scores of rows. No training here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from splinear.tables.table import Table
 
 __all__ = ["Model"]
 
-MOST_KEPT = 2**23  # parameters of a model that is prepared once, and not for every prediction
+MOST_KEPT = 2**23  # parameters up to which the scorers of a model are kept between predictions
 
 Prepared = TypeVar("Prepared")
 
@@ -58,9 +58,9 @@ class Model:
         return list(zip(self.layout.groups, self.layout.split(self.parameters), strict=True))
 
     def scores(self, table: Table, n_threads: int = 1) -> Floats:
-        """f(x) of the rows of a table of this model's columns: (n_rows, n_outputs).
+        """Return f(x) for the rows of a table with this model's columns, (n_rows, n_outputs).
 
-        Rows with an infinite value are NaN.
+        The scores of rows with an infinite value are NaN.
         """
         out, scorers = np.empty((table.shape[0], self.n_outputs)), self._scorers()
         for rows, piece in table.chunks():
@@ -73,18 +73,18 @@ class Model:
         return out
 
     def _scorers(self) -> list[Scorer]:
-        """Return what scores rows here."""
+        """Return the scorers that run on the CPU."""
         return self.prepared("here", lambda: scorers_of(self.parts()))
 
     def prepared(self, place: Hashable, prepare: Callable[[], Prepared]) -> Prepared:
-        """Return what scores rows at a place, as `prepare` makes it: once, unless it is large.
+        """Return prepare(), cached under the key `place` unless the model is large.
 
-        It lives as long as this model does, and must not refer to it. Copies and files do without.
+        The cached object must not refer to the model. It is not copied and not stored in files.
         """
         if self.parameters.size > MOST_KEPT:
             return prepare()
         kept = self._kept
-        # Threads that come at once may prepare it twice: all use what is kept.
+        # Concurrent threads may prepare it twice; all of them use the one that is cached.
         return cast(Prepared, kept[place] if place in kept else kept.setdefault(place, prepare()))
 
     @cached_property
@@ -92,7 +92,7 @@ class Model:
         return {}
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what was given; what has been computed from it is not copied."""
+        """Return the fields only; cached values are not copied."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def pair_parts(self) -> list[tuple[PairGroup, Floats]]:
@@ -101,7 +101,7 @@ class Model:
         return list(zip(self.layout.pairs, parts, strict=True))
 
     def pair_scores(self, piece: AnyArray, n_threads: int) -> Floats:
-        """Compute what all surfaces add to the scores of a piece of X: (n_rows, n_outputs).
+        """Return the sum of all surfaces for a chunk of X, (n_rows, n_outputs).
 
         `piece` has all columns of X.
         """

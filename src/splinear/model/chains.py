@@ -1,4 +1,4 @@
-"""A feature as a surface sees it: a chain of nodes."""
+"""The grid nodes of one feature of a surface: a chain."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from splinear._types import AnyArray, Floats
 
 __all__ = ["NOWHERE", "Chain"]
 
-NOWHERE = -1.0  # the position of a value that surfaces know nothing of
+NOWHERE = -1.0  # position of a value for which surfaces are 0, such as an unseen level
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The nodes of one feature, in an order in which neighbors are alike.
+    """The nodes of one feature, ordered so that neighbors are similar.
 
-    Numbers have a node at each of some knots, and are interpolated between them. The levels of a
-    category are nodes themselves. A missing value is one more node, behind the others, if there
-    were any in training.
+    A number has a node at each knot and is interpolated linearly between them. The levels of a
+    category are assigned to nodes. Missing values, if there were any in training, have one more
+    node at the end.
 
     Attributes
     ----------
     feature : int
         The column of X.
     knots : ndarray of shape (n_knots,) or None
-        In ascending order; None for a category.
+        Ascending; None for a category.
     node_of_level : ndarray of shape (n_levels,) or None
-        For a category.
+        The node of each level; None for numbers.
     has_missing : bool
     """
 
@@ -45,16 +45,16 @@ class Chain:
 
     @property
     def n_values(self) -> int:
-        """Number of nodes but for that of missing values."""
+        """Number of nodes without that of missing values."""
         if self.node_of_level is not None:
             return int(self.node_of_level.max(initial=-1)) + 1
         return 0 if self.knots is None else len(self.knots)
 
     def positions(self, x: AnyArray) -> Floats:
-        """Return where values (n,) stand: node k is position k, and -1 is nowhere.
+        """Return the positions of values (n,): k at node k, and -1 where surfaces are 0.
 
-        Levels are given by their numbers, negative ones being unknown; NaN is a missing value.
-        Numbers beyond the first or last knot stand at it.
+        Levels are given by their indices, a negative one for an unseen level; NaN is a missing
+        value. Numbers beyond the first or last knot have its position.
         """
         x = np.asarray(x, dtype=np.float64)
         missing = np.isnan(x)
@@ -74,8 +74,8 @@ class Chain:
             return np.zeros(len(x))
         inside = np.clip(x, knots[0], knots[-1])
         k = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
-        # By halves, where the distance of the largest numbers would overflow; those of the smallest
-        # would be rounded.
+        # Halved if numbers are large, so that differences do not overflow; halves of the smallest
+        # numbers would be rounded.
         half = 0.5 if np.abs(knots).max() > 1.0 else 1.0
         length = half * knots[k + 1] - half * knots[k]
         beyond = half * inside - half * knots[k]

@@ -1,14 +1,16 @@
-"""What curves are held to, all together: linear inequalities of the parameters of a layout.
+"""Shape constraints (monotone, convex, concave) as linear inequalities of the parameters.
 
-A curve c of a feature that also has surfaces W_p (see PairGroup) is held to its form together with
-them: c(x) + sum_p T_p(x, z_p) has the form in x, whatever the z_p. What T_p = W_p - a_p 1' - 1 b_p'
-has of x is W_p less a_p. So it is enough that every column of every W_p has the form, and
+If a constrained feature also has surfaces W_p (see PairGroup), the constraint is on the sum: c(x) +
+sum_p T_p(x, z_p) must have the form in x for all z_p. As a function of x, T_p = W_p - a_p 1' - 1
+b_p' is W_p - a_p up to a constant. So it is sufficient that every column of every W_p has the form,
+and that
 
     c - sum_p a_p
 
-has it too. That is no more than needed: a function of x can go from the curve to W_p, and of W_p
-with the most of them taken off some column is at the edge of the form in each piece of x. The
-pieces of surfaces are made up of pieces of the curve (see `splinear.training.interactions`).
+has it too. This is also necessary: a function of x can be moved from the curve to W_p, and if W_p
+is left with as little of it as possible, then in each piece of x some column is just at the
+boundary of the constraint. The pieces of a surface are unions of pieces of the curve (see
+`splinear.training.held`).
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from splinear.model.pairs import PairGroup
 
 __all__ = ["Cone", "cone_of"]
 
-CHUNK = 64  # of columns that are solved for at a time
+CHUNK = 64  # columns solved for per batch
 
 Inverse = Callable[[Floats], Floats]
 
@@ -45,14 +47,14 @@ class _Surface:
 
     @property
     def places(self) -> NDArray[np.intp]:
-        """Where its parameters stand, (m1, m2)."""
+        """Indices of its parameters in the flat vector, (m1, m2)."""
         at = self.start + np.arange(self.group.size, dtype=np.intp)
         return at.reshape(self.group.n_nodes)
 
 
 @dataclass(frozen=True)
 class _Term:
-    """Curve j of a group, whose parameters begin at `start`, and its surfaces."""
+    """Constrained curve j of a group, whose parameters begin at `start`, and its surfaces."""
 
     start: int
     group: TermGroup
@@ -62,21 +64,22 @@ class _Term:
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """The parameters theta of which some of z = B theta are >= 0, of every output alike.
+    """The set of parameters theta with A theta >= 0, the same for every output.
 
-    A theta >= 0 for short: A has the rows of B that are `bounded`.
+    A holds some rows of an invertible matrix B, so that z = B theta are coordinates of which the
+    `bounded` ones are nonnegative.
 
     Attributes
     ----------
     B : sparse array of shape (n_parameters, n_parameters)
-        Can be inverted. Where a parameter is not used, z is the parameter itself.
+        Invertible. Rows of parameters that are not constrained are those of the identity.
     bounded : ndarray of shape (n_bounded,)
-        Which of z are >= 0.
+        Indices of the nonnegative coordinates z.
     blocks : ndarray of shape (n_bounded,)
-        The curve that an inequality is of, 0, 1, ..., among those that are held to a form; those of
-        its surfaces count as its own.
+        The index in `terms` of the curve that each inequality belongs to; the inequalities of
+        surfaces belong to their curve.
     terms : tuple of _Term
-        These curves.
+        The constrained curves.
     """
 
     B: sparse.csr_array
@@ -91,15 +94,15 @@ class Cone:
 
     @cached_property
     def has_surfaces(self) -> bool:
-        """Whether there are surfaces that are held to a form."""
+        """Whether any constrained curve has surfaces."""
         return any(term.surfaces for term in self.terms)
 
     def slack(self, parameters: Floats) -> Floats:
-        """Return A theta of parameters (n_outputs, n_parameters)."""
+        """Return A theta, (n_outputs, n_bounded), for parameters (n_outputs, n_parameters)."""
         return np.asarray((self.inequalities @ parameters.T).T)
 
     def with_slack(self, parameters: Floats, slacks: Floats) -> Floats:
-        """Return parameters (n_outputs, n_parameters) of these slacks, other coordinates kept."""
+        """Return the parameters with A theta = slacks, and the other coordinates unchanged."""
         z = self.B @ parameters.T
         z[self.bounded] = slacks.T
         return np.asarray(self._factored.solve(z).T)
@@ -109,25 +112,25 @@ class Cone:
         return splu(self.B.tocsc())
 
     def pull(self, multipliers: Floats) -> Floats:
-        """Return A'm of multipliers (n_outputs, n_bounded)."""
+        """Return A'm, (n_outputs, n_parameters), for multipliers (n_outputs, n_bounded)."""
         return np.asarray((self.inequalities.T @ multipliers.T).T)
 
     @cached_property
     def places(self) -> list[NDArray[np.intp]]:
-        """The inequalities of each block."""
+        """The indices of the inequalities of each block."""
         order = np.argsort(self.blocks, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(self.blocks[order])) + 1)
 
     def metric(self, inverses: Sequence[Inverse]) -> Metric:
-        """Return (A M^{-1} A')^{-1} for each output's M^{-1}, which multiplies (n, n_parameters).
+        """Return (A M^{-1} A')^{-1} for each output.
 
-        M has to be block-diagonal: terms of different blocks are not tied by it. Then the first
-        columns of all blocks are found together, and so on.
+        Each inverse multiplies rows (n, n_parameters) by M^{-1}. M must not couple different
+        blocks. This allows the k-th columns of all blocks to be computed together.
         """
         return Metric([self._blocks_of(inverse, self.places) for inverse in inverses])
 
     def whole_metric(self, inverses: Sequence[Inverse]) -> Metric:
-        """Return the same for M that ties all terms."""
+        """Return (A M^{-1} A')^{-1} for M that couples all terms."""
         whole = [np.arange(len(self.bounded))]
         return Metric([self._blocks_of(inverse, whole) for inverse in inverses])
 
@@ -135,7 +138,7 @@ class Cone:
         self, inverse: Inverse, places: list[NDArray[np.intp]]
     ) -> list[tuple[NDArray[np.intp], Floats]]:
         sizes = [len(at) for at in places]
-        column = np.empty(len(self.bounded), dtype=np.intp)  # of an inequality in its block
+        column = np.empty(len(self.bounded), dtype=np.intp)  # each inequality's index in its block
         column[np.concatenate(places)] = np.concatenate([np.arange(n) for n in sizes])
         at = (column, np.arange(len(column)))
         ones = sparse.csr_array((np.ones(len(column)), at), shape=(max(sizes), len(column)))
@@ -146,9 +149,9 @@ class Cone:
         return [(at, inverted(products[: len(at), at])) for at in places]
 
     def joint_metric(self, matrices: Sequence[Floats], used: NDArray[np.intp]) -> Metric:
-        """Return (A M^{-1} A')^{-1} for M of each output, by the parameters that are used.
+        """Return (A M^{-1} A')^{-1} for each output's M, a matrix over the parameters in `used`.
 
-        M may have more rows behind those of the parameters, of numbers that are free.
+        M may have further rows and columns after these, for unconstrained variables.
         """
         rows, at = np.arange(len(self.bounded)), np.searchsorted(used, self.bounded)
         outputs = []
@@ -159,9 +162,9 @@ class Cone:
 
     @cached_property
     def penalty_metric(self) -> Metric:
-        """(A S^{-1} A')^{-1}, S being the matrix of the penalty: the same for all outputs.
+        """(A S^{-1} A')^{-1} with S the matrix of the penalty, shared by all outputs.
 
-        By S and not by its inverse, which has far fewer digits; but for surfaces.
+        For curves it is computed from S, and not from its inverse, which is far less accurate.
         """
         blocks = []
         for term, places in zip(self.terms, self.places, strict=True):
@@ -188,7 +191,10 @@ class Cone:
         return inverted(products)
 
     def _pulled(self, gradient: Floats, used: NDArray[np.intp], terms: Sequence[_Term]) -> Floats:
-        """Return B^{-T} g of gradients (n_used, m) by the parameters that are used, and more."""
+        """Return B^{-T} g for gradients g (n_used, m) with respect to the parameters in `used`.
+
+        There may be further rows after these, which are left as they are.
+        """
         out = gradient.copy()
         for term in terms:
             widths, form = term.group.form_widths[term.j], term.group.form
@@ -201,7 +207,7 @@ class Cone:
         return out
 
     def snapped(self, parameters: Floats) -> Floats:
-        """Return parameters (n_outputs, n_parameters), in the cone but for rounding, inside it."""
+        """Return parameters that are in the cone up to rounding, moved inside it."""
         out = parameters
         if self.has_surfaces:
             out = self.with_slack(parameters, np.maximum(self.slack(parameters), 0.0))
@@ -216,7 +222,7 @@ class Cone:
 
 
 def _held(groups: Sequence[TermGroup], pairs: Sequence[PairGroup]) -> Iterator[_Term]:
-    """Yield the curves that are held to a form."""
+    """Yield the shape-constrained curves."""
     of_feature: dict[int, list[_Surface]] = {}
     start = sum(group.n_features * group.stride for group in groups)
     for pair in pairs:
@@ -236,7 +242,7 @@ def _held(groups: Sequence[TermGroup], pairs: Sequence[PairGroup]) -> Iterator[_
 
 
 def _reduced(M: Floats, at: NDArray[np.intp]) -> Floats:
-    """Return M in some places, less what the others take off when they follow."""
+    """Return the Schur complement of M on the indices `at`, the others being eliminated."""
     others = np.setdiff1d(np.arange(len(M)), at)
     tied = M[np.ix_(others, at)]
     if not len(others):
@@ -246,7 +252,7 @@ def _reduced(M: Floats, at: NDArray[np.intp]) -> Floats:
 
 
 class _Rows:
-    """Rows of B, and which of them are bounded, as far as they have been found."""
+    """Collects the rows of B and the indices of those that are bounded."""
 
     def __init__(self, n: int) -> None:
         self.n, self.is_plain = n, np.ones(n, dtype=bool)
@@ -261,12 +267,12 @@ class _Rows:
         self.entries.append((B[i, k], rows[i], columns[k]))
 
     def bound(self, places: NDArray[np.intp], block: int) -> None:
-        """Let rows be bounded."""
+        """Add inequalities: the coordinates at these indices are nonnegative."""
         self.bounded.append(places)
         self.blocks.append(np.full(len(places), block))
 
     def cone(self, terms: tuple[_Term, ...]) -> Cone:
-        """Return the cone of all rows; the others of B are those of the identity."""
+        """Return the cone; rows of B that were not added are those of the identity."""
         plain = np.flatnonzero(self.is_plain)
         self.entries.append((np.ones(len(plain)), plain, plain))
         values, rows, columns = map(np.concatenate, zip(*self.entries, strict=True))
@@ -275,7 +281,7 @@ class _Rows:
 
 
 def cone_of(groups: tuple[TermGroup, ...], pairs: tuple[PairGroup, ...] = ()) -> Cone | None:
-    """Return the inequalities of all curves that are held to a form; None if there are none."""
+    """Return the inequalities of all shape-constrained curves; None if there are none."""
     n = sum(g.shape[0] * g.shape[1] for g in groups) + sum(g.n_pairs * g.size for g in pairs)
     found, terms = _Rows(n), list[_Term]()
     for term in _held(groups, pairs):
@@ -291,9 +297,9 @@ def cone_of(groups: tuple[TermGroup, ...], pairs: tuple[PairGroup, ...] = ()) ->
 
 
 def _add_surface(found: _Rows, term: _Term, surface: _Surface, B: Floats, block: int) -> None:
-    """Hold the columns of a surface to the form of its curve, and take from the curve what it has.
+    """Constrain the columns of a surface like its curve, and the curve to c - sum_p a_p.
 
-    B (n, n) has the coordinates of the curve.
+    B (n, n) holds the coordinates of the curve.
     """
     group, form, places = surface.group, term.group.form, surface.places
     knots = group.chains[surface.p][0].knots
@@ -312,7 +318,7 @@ def _add_surface(found: _Rows, term: _Term, surface: _Surface, B: Floats, block:
 
 
 def _coordinates(group: TermGroup, j: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Return B for the coefficients of a curve, and which of z are >= 0."""
+    """Return B for the coefficients of one curve, and the indices of its inequalities."""
     assert group.form is not None
     B, bounded = group.form.coordinates(group.form_widths[j])
     used = group.used[j, : len(B)]

@@ -1,18 +1,18 @@
-"""The posterior of the curves of a fitted model, from the information that it keeps.
+"""The posterior of a fitted model's curves, from the information stored with it.
 
-With H the second derivatives of the losses and S that of the penalty, the coefficients of all terms
-and the intercept have the covariance V = phi (H + S)^{-1}, phi being the variance of the noise (1
-for likelihoods). H is known by its blocks H_j and by how thinned terms hang together, C; see
-`information`. With R_j the projection of term j on its thinned functions it is
+With H the Hessian of the losses and S that of the penalty, the coefficients of all terms and the
+intercept have the covariance V = phi (H + S)^{-1}, where phi is the variance of the noise (1 for
+likelihoods). H is stored as the blocks H_j of single terms and a matrix C that couples thinned
+terms (see `information`). With R_j the projection of term j on its thinned functions,
 
     H = blockdiag(H_j) + R'(C - blockdiag(C))R,
 
-so all that terms have to do with each other happens in the few dimensions of C. Of one term, with
-all others and the intercept integrated out,
+so that terms are coupled in the few dimensions of C only. For one term, with all others and the
+intercept integrated out,
 
     V_j = phi (J_j + S_j)^{-1},     J_j = H_j - R_j' C_j. G C_.j R_j,
 
-where G is the covariance of the other thinned terms if term j is known.
+where G is the covariance of the other thinned terms given term j, over phi.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ from splinear.model.term_block import TermBlock
 
 __all__ = ["MOST_PARAMETERS", "JointPosterior", "is_too_large", "joint_posteriors"]
 
-MOST_PARAMETERS = 2_000  # of a term whose covariance is computed
-SOME_MORE = 1e-9  # of a diagonal
-FIRM = 1e-7  # of an intercept's information, which is added: one of all classes means nothing
-LEAST_EIGENVALUE = 1e-10  # of the largest: below is nothing that rows have said
+MOST_PARAMETERS = 2_000  # per term; larger terms have no covariance
+SOME_MORE = 1e-9  # relative to a diagonal, added to make matrices invertible
+# Added to the information of intercepts, relatively: an intercept common to all classes has none.
+FIRM = 1e-7
+LEAST_EIGENVALUE = 1e-10  # relative to the largest; smaller ones count as 0
 
 
 @dataclass(eq=False)
 class _Node:
-    """One term of one output, or an intercept, among the thinned ones."""
+    """One term of one output, or an intercept (block None), and its rows in `coupling`."""
 
     at: slice
     block: TermBlock | None
@@ -52,35 +53,35 @@ class _Node:
 class JointPosterior:
     """The posterior of the outputs of one problem.
 
-    `outputs` are their numbers in the model.
+    `outputs` are their indices in the model.
     """
 
     def __init__(self, model: Model, information: Information, outputs: range) -> None:
         self.model, self.information, self.outputs = model, information, outputs
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what was given; what has been computed from it is not kept in files."""
+        """Return the arguments only; cached values are not stored in files."""
         return {name: vars(self)[name] for name in ("model", "information", "outputs")}
 
     @property
     def is_joint(self) -> bool:
-        """Whether terms are taken jointly; if not, each as if the others were known."""
+        """Whether the uncertainty of other terms is included; if not, they count as known."""
         return self.information.factors is not None
 
     @cached_property
     def freedom(self) -> float:
-        """Degrees of freedom of all terms and intercepts, surfaces included."""
+        """Effective degrees of freedom of all terms and intercepts, surfaces included."""
         return self._freedom_of_others + sum(
             curve.edf for k in self.outputs for curve in self._curves[k - self.outputs[0]].values()
         )
 
     @property
     def _freedom_of_others(self) -> float:
-        """Those of intercepts and surfaces."""
+        """Effective degrees of freedom of intercepts and surfaces."""
         freedom, n = float(len(self.outputs)), len(self.outputs)
         for blocks in self.information.pair_blocks:
             for group, own in zip(self.model.layout.pairs, blocks, strict=True):
-                alone = group.with_held(None)  # what is shared with a curve is the curve's
+                alone = group.with_held(None)  # functions shared with a curve are counted there
                 share = 1.0 - alone.precision * pair_variances(alone, own)
                 found = float(np.clip(share, 0.0, 1.0)[alone.used].sum())
                 freedom += found if n == 1 else (1.0 - 1.0 / n) * found
@@ -88,20 +89,20 @@ class JointPosterior:
 
     @cached_property
     def n_left(self) -> float:
-        """Degrees of freedom that are left for the noise; infinite where it is not estimated."""
+        """Residual degrees of freedom; infinite where the noise is not estimated."""
         weight = self.information.weight
         return np.inf if weight is None else max(1.0, weight - self.freedom)
 
     @property
     def noise(self) -> float:
-        """phi: the variance of the residuals, the ratio of counts' variance and mean, or 1."""
+        """phi: the residual variance, the ratio of counts' variance to their mean, or 1."""
         if np.isinf(self.n_left):
             return 1.0
         misfit, given = self.information.misfit / self.n_left, self.information.dispersion
         return misfit if given is None else given(misfit)
 
     def curve(self, feature: int, output: int) -> CurvePosterior | None:
-        """Return the posterior of a feature's curve; None: there is none, or it is too large."""
+        """Return the posterior of a feature's curve; None if it has none or is too large."""
         found = self._curves[output - self.outputs[0]].get(feature)
         return None if found is None else found.under(self.noise)
 
@@ -110,10 +111,10 @@ class JointPosterior:
         return self._curves[block.output][block.feature].under(self.noise)
 
     def surface(self, pair: tuple[int, int], output: int) -> SurfacePosterior | None:
-        """Return the posterior of the surface over two features; None: there is none.
+        """Return the posterior of the surface over two features; None if there is none.
 
-        Of several classes it is that of the class alone, as if it were independent of the others:
-        surfaces less their mean over classes have the sum of these.
+        Classes count as independent: variances of surfaces minus their mean over classes are sums
+        of these.
         """
         if (pair, output) not in self._surfaces:
             self._surfaces[pair, output] = self._make_surface(pair, output)
@@ -135,14 +136,14 @@ class JointPosterior:
 
     @cached_property
     def _surfaces(self) -> dict[tuple[tuple[int, int], int], SurfacePosterior | None]:
-        """Those that have been asked for."""
+        """The surface posteriors computed so far."""
         return {}
 
     # -- blocks ----------------------------------------------------------------------------------
 
     @cached_property
     def blocks(self) -> list[TermBlock]:
-        """All terms of all outputs that can vary, output by output."""
+        """All terms that are not constant, output by output."""
         return list(self._make_blocks())
 
     def _make_blocks(self) -> Iterator[TermBlock]:
@@ -171,11 +172,11 @@ class JointPosterior:
                         )
                     start += n_kept
 
-    # -- what terms have to do with each other ---------------------------------------------------
+    # -- coupling of terms -----------------------------------------------------------------------
 
     @cached_property
     def nodes(self) -> list[_Node]:
-        """All terms and intercepts, each with its place in `coupling`."""
+        """All terms and intercepts, each with its rows in `coupling`."""
         n = len(self.coupling) // len(self.outputs)
         out = []
         for k in range(len(self.outputs)):
@@ -188,12 +189,12 @@ class JointPosterior:
 
     @cached_property
     def coupling(self) -> Floats:
-        """C without its diagonal blocks."""
+        """C, including its diagonal blocks, as a square matrix."""
         return self.information.coupling_matrix()
 
     @cached_property
     def off_diagonal(self) -> Floats:
-        """C without what a term has to do with itself, in accord with the blocks of all rows."""
+        """C without its diagonal blocks; a C of a sample is rescaled to the blocks of all rows."""
         C = self.coupling
         if self.information.is_sampled:
             C = self._in_accord(C)
@@ -205,7 +206,7 @@ class JointPosterior:
         return out
 
     def _in_accord(self, C: Floats) -> Floats:
-        """Change C, from a sample, such that its diagonal blocks are those of all rows."""
+        """Return C of a sample, rescaled so that its diagonal blocks are those of all rows."""
         Z = np.eye(len(C))
         for node in self.nodes:
             own = C[node.at, node.at]
@@ -221,7 +222,7 @@ class JointPosterior:
 
     @cached_property
     def covariance(self) -> Floats:
-        """G, that of all thinned terms and intercepts, over phi."""
+        """G, the covariance of all thinned terms and intercepts, over phi."""
         E = np.zeros_like(self.coupling)
         for node in self.nodes:
             if node.block is not None:
@@ -233,23 +234,23 @@ class JointPosterior:
 
     @property
     def intercepts(self) -> list[tuple[slice, float]]:
-        """The place of every intercept, and its variance over phi if all terms were known."""
+        """The row of every intercept in `coupling`, and its variance over phi given all terms."""
         firm = FIRM if len(self.outputs) > 1 else 0.0
         totals = np.maximum(self.information.totals, np.finfo(float).tiny)
         places = [node.at for node in self.nodes if node.block is None]
         return list(zip(places, (1.0 / ((1.0 + firm) * totals)).tolist(), strict=True))
 
     def _shared(self, node: _Node) -> Floats:
-        """Return C_j. G C_.j: the information of a term that is the others' as well."""
+        """Return C_j. G C_.j: the information on a term that is lost to the other terms."""
         C, G = self.off_diagonal[:, node.at], self.covariance
         once, own = G[node.at] @ C, G[node.at, node.at]
         out = C.T @ G @ C - once.T @ np.linalg.pinv(own, hermitian=True) @ once
         return np.asarray((out + out.T) / 2.0)
 
     def concurvity(self, feature: int, output: int) -> float:
-        """Return the share of a fitted curve that the functions of all other terms can follow.
+        """Return the share of a fitted curve that the other terms can reproduce.
 
-        In the metric of the losses, less what they would by chance; NaN if that is not known.
+        It is measured in the metric of the losses and adjusted for chance; NaN if unknown.
         """
         n, k = len(self.coupling) // len(self.outputs), output - self.outputs[0]
         C, n_rows = (
@@ -270,9 +271,10 @@ class JointPosterior:
 
     @cached_property
     def _inverses(self) -> list[Floats]:
-        """The inverse of C of each output, with a little more on its diagonal.
+        """The inverse of C of each output, with a small ridge.
 
-        All terms can be constant, and the rows that C is from may not have a level.
+        C is singular because all terms contain the constant, and because the sample it is computed
+        on may lack a level.
         """
         n = len(self.coupling) // len(self.outputs)
         parts = [self.coupling[k : k + n, k : k + n] for k in range(0, len(self.coupling), n)]
@@ -299,7 +301,7 @@ class JointPosterior:
 
 
 def is_too_large(group: TermGroup) -> bool:
-    """Tell whether there are too many parameters per term for their covariance."""
+    """Return whether a term has too many parameters for its covariance to be computed."""
     return bool(group.used.sum(axis=1).max(initial=0) > MOST_PARAMETERS)
 
 
@@ -314,7 +316,7 @@ def joint_posteriors(model: Model, kept: Sequence[Information]) -> list[JointPos
 
 
 def _root(A: Floats, power: float) -> Floats:
-    """Return A^power of a symmetric matrix, nothing where its eigenvalues are next to nothing."""
+    """Return A^power of a symmetric matrix; tiny eigenvalues become 0."""
     values, vectors = eigh(A)
     there = values > LEAST_EIGENVALUE * max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     powers = np.where(there, np.maximum(values, np.finfo(float).tiny) ** power, 0.0)

@@ -1,16 +1,16 @@
-"""The posterior of one curve, in directions in which prior and data agree on what is known.
+"""The posterior of one curve, in directions that diagonalize both prior and information.
 
-With J the information on the curve and S that of its penalty, there are directions a_k with
-a_k'S a_m = 1 and a_k'J a_m = mu_k for k = m, else 0. A curve sum_k z_k a_k has the prior z_k ~
-N(0, phi); data that say mu_k of it leave the variance phi / (1 + mu_k). That is the variance of the
-estimate and the square of its bias as the prior expects it,
+With J the information on the curve and S the matrix of its penalty, there are directions a_k with
+a_k'S a_k = 1, a_k'J a_k = mu_k, and a_k'S a_m = a_k'J a_m = 0 for k != m. A curve sum_k z_k a_k has
+the prior z_k ~ N(0, phi) and the posterior variances phi / (1 + mu_k). These are the sum of the
+variance of the estimate and of its expected squared bias under the prior,
 
     phi / (1 + mu_k) = phi mu_k / (1 + mu_k)^2 + phi / (1 + mu_k)^2.
 
-Penalties of first differences expect curves to be rougher than most are, and bands with that bias
-cover too much. So the second part is multiplied by kappa, which is estimated: the fitted curve,
-smoothed once more, says what its bias is about (what that has of noise is taken off). Where a curve
-has few degrees of freedom that says little, and kappa is drawn toward 1.
+The prior of first differences expects rougher curves than most are, and bands with that bias cover
+too much. So the second part is multiplied by an estimated factor kappa: smoothing the fitted curve
+once more shows about how large its bias is (minus what noise contributes). For a curve with few
+degrees of freedom the estimate is uncertain, and kappa is shrunk toward 1.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from splinear._types import Floats
 
 __all__ = ["CurvePosterior", "tempered_kappa"]
 
-PRIOR_FREEDOM = 3.0  # degrees of freedom that kappa = 1 counts as
+PRIOR_FREEDOM = 3.0  # weight of kappa = 1, in degrees of freedom
 MOST_KAPPA = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class CurvePosterior:
-    """What is known of one curve.
+    """The posterior of one curve.
 
     Attributes
     ----------
     mu : ndarray of shape (n,)
-        What the data say of every direction, in units of what the prior does.
+        The information on every direction, relative to that of the prior.
     z : ndarray of shape (n,)
-        The fitted curve by directions.
+        The coefficients of the fitted curve in these directions.
     directions : ndarray of shape (n, stride)
-        Their parameters.
+        The parameters of every direction.
     score : ndarray of shape (n,)
-        L_0'U, U being the derivative of the losses by the curve if that were flat; L_0 is the root
-        of a prior that no data have chosen.
+        L_0'U, where U is the negative gradient of the losses with respect to the curve at a flat
+        curve, and L_0 L_0' the covariance of a fixed prior; used to test whether the curve is flat.
     score_variances : ndarray of shape (n,)
-        The eigenvalues of its covariance over phi, in a flat curve.
+        The eigenvalues of the score's covariance over phi, if the curve is flat.
     noise : float
         phi.
     """
@@ -70,10 +70,11 @@ class CurvePosterior:
         free: NDArray[np.bool_],
         n_classes: int,
     ) -> CurvePosterior:
-        """Find the directions.
+        """Compute the directions.
 
-        L and `fixed` are roots of the prior's covariance and of a fixed one, z is the whitened
-        curve and theta its free parameters, and `pull` the slope at which the losses fall there.
+        L L' and fixed fixed' are the covariances of the prior and of the fixed prior, z is the
+        whitened curve, theta its free parameters, and `pull` the negative gradient of the losses
+        there.
         """
         mu, U = eigh(L.T @ J @ L)
         mu = np.maximum(mu, 0.0)
@@ -89,9 +90,9 @@ class CurvePosterior:
         return found if n_classes == 1 else found._among(n_classes)
 
     def _among(self, n_classes: int) -> CurvePosterior:
-        """Return that of the curve less the mean of those of all classes.
+        """Return the posterior of the curve minus the mean curve of all classes.
 
-        No loss knows of that mean, which has its prior's variance, 1 / n_classes.
+        The losses do not depend on that mean, which keeps its prior variance, 1 / n_classes.
         """
         prior = 1.0 - 1.0 / n_classes
         left = np.maximum(1.0 / (1.0 + self.mu) - 1.0 / n_classes, 1e-12)
@@ -99,7 +100,7 @@ class CurvePosterior:
         return replace(self, mu=mu, z=self.z / root, directions=root * self.directions)
 
     def under(self, noise: float) -> CurvePosterior:
-        """Return it for another variance of the noise."""
+        """Return the posterior for another variance of the noise."""
         return replace(self, noise=noise)
 
     @property
@@ -109,9 +110,9 @@ class CurvePosterior:
 
     @cached_property
     def kappa(self) -> float:
-        """The square of the bias, as a multiple of what the prior expects."""
+        """The estimated squared bias, relative to its expectation under the prior."""
         shrunk = 1.0 / (1.0 + self.mu)
-        again = shrunk * (1.0 + shrunk)  # of the fitted curve: its bias, corrected once
+        again = shrunk * (1.0 + shrunk)  # from the fitted curve to its bias, corrected once
         of_noise = self.mu * again**2 * self.mu * shrunk**2
         expected = float((self.mu * shrunk**2).sum())
         if not expected > 0.0 or not self.noise > 0.0:
@@ -121,11 +122,11 @@ class CurvePosterior:
 
     @property
     def variances(self) -> Floats:
-        """The variances of the directions' coefficients, (n,)."""
+        """The posterior variances of the coefficients z, (n,)."""
         return np.asarray(self.noise * (self.mu + self.kappa) / (1.0 + self.mu) ** 2)
 
 
 def tempered_kappa(found: float, edf: float) -> float:
-    """Return kappa as it is used: within bounds, and drawn toward 1 where little is known."""
+    """Return an estimate of kappa, clipped and shrunk toward 1 if `edf` is small."""
     found = float(np.clip(found, 0.0, MOST_KAPPA))
     return (PRIOR_FREEDOM + edf * found) / (PRIOR_FREEDOM + edf)

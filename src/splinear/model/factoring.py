@@ -1,8 +1,8 @@
-"""Factors of the blocks of a Hessian, and what follows from those of surfaces.
+"""Cholesky factors of Hessian blocks, and variances of surfaces computed from them.
 
-The block of a surface is that of its own nodes, sum_i h_i B_i B_i' plus the penalty. What functions
-of one feature add to a surface is not its own (see PairGroup); in the block it is free, so whatever
-is solved or inverted here holds with these functions integrated out.
+The block of a surface is over the values at its nodes: sum_i h_i B_i B_i' plus the penalty.
+Functions of one feature do not belong to a surface (see PairGroup) but are unpenalized in this
+block, so whatever is solved or inverted here has them integrated out.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ __all__ = ["GROWTHS", "factor_with", "factored_surfaces", "pair_variances"]
 
 Factor = TypeVar("Factor")
 
-GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # of a diagonal, one after the other
-LEAST_RIDGE = 1e-9  # of the mean of a diagonal
+GROWTHS = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # relative increases of a diagonal, tried in turn
+LEAST_RIDGE = 1e-9  # relative to the mean of a diagonal
 
 
 def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Floats) -> Factor:
-    """Factor a matrix, of which `diagonal` is a view; let that grow if rounding forbids it.
+    """Factor a matrix, increasing its diagonal if it is not positive definite by rounding.
 
-    Entries grow by a share of themselves, and if that is not enough by one of the largest: what
-    others leave of a small one may be nothing but their rounding.
+    `diagonal` is a view of the matrix. Entries are increased relative to themselves, and if that is
+    not enough relative to the largest: a small entry may be dominated by the rounding of others.
     """
     own = np.abs(diagonal)
     for unit in (own, np.full_like(own, own.max(initial=0.0))):
@@ -43,29 +43,32 @@ def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Fl
 
 
 def factored_surfaces(group: PairGroup, blocks: Floats, stiffness: float = 1.0) -> Floats:
-    """Factor blocks (n_pairs, size, 5) plus penalty, all surfaces of a group as one banded matrix.
+    """Factor blocks (n_pairs, size, 5) plus `stiffness` times the penalty.
 
-    In LAPACK's lower form, (m2 + 2, n_pairs * size). The penalty is multiplied by `stiffness`.
+    All surfaces of a group form one banded matrix, in LAPACK's lower form (m2 + 2, n_pairs * size).
     """
     bands = blocks + stiffness * group.penalty_bands()
     n_bands = group.n_nodes[1] + 2
     lower = np.zeros((n_bands, group.n_pairs * group.size))
     for p, distance in enumerate(group.band_distances):
         lower[distance] += bands[:, :, p].ravel()
-    # Nothing may be known of some nodes, or of a function of one feature that equals another's.
+    # A ridge, because nodes without rows and functions of one feature may have no information.
     mean = np.maximum(bands[:, :, 0].mean(axis=1), np.finfo(float).tiny)
     lower[0] += np.repeat(LEAST_RIDGE * mean, group.size)
     return factor_with(partial(cholesky_banded, lower=True, check_finite=False), lower, lower[0])
 
 
 def pair_variances(group: PairGroup, blocks: Floats, stiffness: float = 1.0) -> Floats:
-    """Return Var(d) of the mixed differences, (n_pairs, size), from blocks (n_pairs, size, 5)."""
+    """Return the variances of the mixed differences d, (n_pairs, size).
+
+    `blocks` has the shape (n_pairs, size, 5); the penalty is multiplied by `stiffness`.
+    """
     m1, m2 = group.n_nodes
     factor = factored_surfaces(group, blocks, stiffness)
     V = _core.band_inverse(np.ascontiguousarray(factor)).reshape(m2 + 2, group.n_pairs, m1, m2)
 
     def entry(distance: int, row: int, column: int) -> Floats:
-        """Return V of all nodes that are a corner of a cell and the nodes at a distance."""
+        """Return V between one corner of every cell and the node at a distance from it."""
         return np.asarray(V[distance, :, row : m1 - 1 + row, column : m2 - 1 + column])
 
     out = np.zeros((group.n_pairs, m1, m2))

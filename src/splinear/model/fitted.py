@@ -1,4 +1,4 @@
-"""The fitted terms of a model, one by one."""
+"""The fitted terms of a model: the objects in `terms_`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Fitted: TypeAlias = "FittedTerm | FittedPair"
 
 __all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms"]
 
-BLOCK = 8192  # values evaluated at a time: the basis needs BLOCK * size floats, whatever X holds
+BLOCK = 8192  # values evaluated per batch, which bounds the memory of the basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class FittedTerm:
     smoothness: float
     edf: float
     group: TermGroup  # of this feature alone
-    table: Floats  # (n_outputs, group.size): coef, and what stands behind it
+    table: Floats  # (n_outputs, group.size): coef, and padding after it
 
     @property
     def coef(self) -> Floats:
@@ -84,7 +84,7 @@ class FittedTerm:
 
     @property
     def knots(self) -> Floats:
-        """Where the pieces of a curve meet, both ends included; empty if it is in one piece."""
+        """The knots between the pieces of a curve, with both ends; empty if it is one piece."""
         axes, basis = self.group.embedding.axes, self.group.embedding.basis
         if self.levels is not None or not axes.varies[0]:
             return np.empty(0)
@@ -118,7 +118,7 @@ class FittedTerm:
         return np.asarray(f)
 
     def with_parameters(self, parameters: Floats) -> FittedTerm:
-        """Return the same term with other curves, of parameters (n_curves, stride)."""
+        """Return the term with other curves, given by parameters (n_curves, stride)."""
         group = self.group
         tables = group.with_gap_values(group.extended(parameters[:, None]))[:, 0]
         mean = group.means(parameters[:, None])[:, 0]
@@ -144,7 +144,7 @@ class FittedTerms(Sequence[Fitted]):
 
     def __init__(self, model: Model, names: AnyArray | None, edf: Sequence[Floats] | None) -> None:
         self._model, self._names = model, names
-        self.group_edf = edf  # degrees of freedom of the terms of each group, if they are known
+        self.group_edf = edf  # effective degrees of freedom per group of terms, or None
         groups = model.layout.groups
         none = np.zeros(0, dtype=np.intp)
         features = np.concatenate([none, *(group.features for group in groups)])
@@ -177,7 +177,7 @@ class FittedTerms(Sequence[Fitted]):
         return self._make_pair(at - len(self._order))
 
     def _curve_of(self, name: str) -> int:
-        """Return where the curve of a column stands; a KeyError says which names there are."""
+        """Return the index of a column's curve; raise a KeyError that lists the names."""
         try:
             j = column_position(
                 name, self._model.layout.n_columns, self._names, f"There is no column {name!r}"
@@ -195,7 +195,7 @@ class FittedTerms(Sequence[Fitted]):
         return self._names
 
     def named(self, names: AnyArray) -> FittedTerms:
-        """Return the same terms with other names of columns."""
+        """Return the terms with other names of columns."""
         return FittedTerms(self._model, names, self.group_edf)
 
     @property

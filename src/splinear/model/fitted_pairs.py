@@ -1,4 +1,4 @@
-"""The fitted surfaces of a model, one by one."""
+"""The fitted surfaces of a model: the pairs in `terms_`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["FittedPair"]
 
 @dataclass(frozen=True, eq=False)
 class FittedPair:
-    """What two features add to the score together, beyond what each adds alone.
+    """The interaction of two features: what they add to the score beyond their two curves.
 
-    A surface f(x, z), bilinear between nodes. Over the training rows its mean is 0, and so is its
-    mean along either feature.
+    It is a surface f(x, z), bilinear between nodes. Its mean over the training rows is 0, and so is
+    its mean along either feature.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class FittedPair:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation over the training rows, the mean over outputs."""
+        """The standard deviation over the training rows, averaged over outputs."""
         return float("nan") if self.group.deviation is None else float(self.group.deviation[0])
 
     def evaluate(self, x: AnyArray, z: AnyArray) -> Floats:

@@ -1,4 +1,4 @@
-"""Terms of one shape: the same basis, penalty and number of coefficients, one table per feature."""
+"""A group of terms with the same basis, penalty and number of coefficients."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from splinear.curves.form import Form
 
 __all__ = ["Extrapolation", "TermGroup"]
 
-MOST_STIFF = 1e300  # in a matrix that is to be factored
+MOST_STIFF = 1e300  # largest entry of a matrix that is factored
 
 
 class Extrapolation(str, Enum):
-    """What a value outside the training range counts as."""
+    """How a curve continues outside the training range."""
 
-    CONSTANT = "constant"  # the nearest end
-    LINEAR = "linear"  # a place on a straight line with the curve's slope at that end
-    ERROR = "error"  # nothing: it is refused
+    CONSTANT = "constant"  # with its value at the nearest end
+    LINEAR = "linear"  # as a straight line, with the slope at that end
+    ERROR = "error"  # not at all: such values raise an error
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+@dataclass(frozen=True, eq=False)
 class TermGroup:
-    """One curve f_j(x) = coef_j' B(x) for each of some features.
+    """One curve f_j(x) = coef_j' B(x) for each of several features.
 
-    A missing value, a gap, counts as the curve's training mean plus a deviation d_j of its own,
-    f_j(gap) = m_j' coef_j + d_j, with m_j the mean of B over the training rows. The penalty is
+    A missing value, called a gap, has the value f_j(gap) = m_j' coef_j + d_j: the curve's training
+    mean plus a deviation of its own, with m_j the mean of B over the training rows. The penalty is
 
         1/2 sum_j sum_k w_jk (T^{-1} coef_j)_k^2 / s_j^2 + 1/2 sum_j d_j^2 / g_j,
 
-    T being the penalty's map (D_d^{-1} for B-splines) and w_jk = 1 unless `edges` says otherwise.
-    Parameters and tables are (n_features, stride): coefficients, then one number for the gap if the
-    group has gaps. In parameters that number is d_j, in tables it is f_j(gap).
+    with T = D_d^{-1} for B-splines (in general, the inverse of the penalty's D) and w_jk = 1 unless
+    `edges` says otherwise. Parameters and tables are (n_features, stride): the coefficients,
+    followed by one number for gaps if the group has any. In parameters this number is d_j, in
+    tables f_j(gap).
 
     Attributes
     ----------
@@ -55,15 +56,15 @@ class TermGroup:
     missing_variance : ndarray of shape (n_features,)
         g_j; unused if the group has no gaps.
     edges : ndarray of shape (n_features, size) or None
-        w_jk; None: all 1.
+        w_jk; None if all are 1.
     gap_share : ndarray of shape (n_features,) or None
-        The share of the training rows that have a gap; None: none has.
+        The share of the training rows that have a gap; None without gaps.
     levels : tuple of tuple, or None
         The levels of each feature, for categories.
     periods : ndarray of shape (n_features,) or None
-        The periods of the features, where the user gave one.
+        The periods of the features, if the user gave one.
     form : Form or None
-        What all curves are held to; None: nothing.
+        The shape constraint of all curves; None if there is none.
     """
 
     kind: str
@@ -89,17 +90,17 @@ class TermGroup:
         missing_variance: Floats,
         **more: Any,
     ) -> TermGroup:
-        """Put a group together that has not seen its rows yet: m_j is 0."""
+        """Create a group whose m_j are not known yet, and are set to 0."""
         mean = np.zeros((embedding.n_features, embedding.basis.size))
         at = np.asarray(features, dtype=np.intp)
         return cls(kind, at, embedding, has_gaps, mean, missing_variance, **more)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is copied and sent elsewhere: compiled twins are made anew."""
+        """Return the state without its compiled twin, which is created again when needed."""
         return {name: value for name, value in vars(self).items() if name != "core_penalty"}
 
     def of_features(self, at: AnyArray) -> TermGroup:
-        """Return the group of some of its features."""
+        """Return the group restricted to the features at these positions."""
         return replace(
             self,
             features=self.features[at],
@@ -124,22 +125,22 @@ class TermGroup:
 
     @cached_property
     def stride(self) -> int:
-        """Numbers per feature: coefficients, and one for the gap."""
+        """Parameters per feature: the coefficients, and one for gaps if there are any."""
         return self.size + self.has_gaps
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Shape of the parameters."""
+        """Shape of parameters and tables."""
         return self.n_features, self.stride
 
     @property
     def block_shape(self) -> tuple[int, int, int]:
-        """Shape of the curves' blocks of the Hessian, by bands: functions k and k + p."""
+        """Shape of the Hessian's blocks: entry [j, k, p] is that of functions k and k + p."""
         return (*self.shape, self.embedding.basis.support)
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
-        """Which parameters are free and can be reached, shape (n_features, stride)."""
+        """Whether each parameter is free and some value can depend on it, (n_features, stride)."""
         used = self.embedding.used
         if not self.has_gaps:
             return used
@@ -147,16 +148,16 @@ class TermGroup:
 
     @property
     def grid(self) -> _core.CodeGrid:
-        """How the core codes values, gaps included if there are any."""
+        """The grid by which the core codes values, with a code for gaps if there are any."""
         return self.embedding.basis.grid(gaps=self.has_gaps)
 
     @cached_property
     def is_diagonal(self) -> bool:
-        """Whether both the penalty and the functions are such that Hessian blocks are diagonal."""
+        """Whether the Hessian blocks, with the penalty, are diagonal."""
         return self.embedding.basis.support == 1 and self.embedding.penalty.bandwidth == 0
 
     def core(self, rows: _core.Rows) -> _core.Group:
-        """Return the compiled twin, over rows of this group."""
+        """Return the compiled twin, on rows coded for this group."""
         basis, penalty = self.embedding.basis, self.embedding.penalty
         mean = np.ascontiguousarray(self.mean) if self.has_gaps else np.empty((0, 0))
         return _core.Group(
@@ -170,11 +171,11 @@ class TermGroup:
 
     @cached_property
     def form_widths(self) -> list[Floats]:
-        """The widths of a form's pieces, one per increment of the coefficients of each feature."""
+        """The widths of each curve's pieces, as its shape constraint needs them."""
         embedding = self.embedding
         out = [np.ones(max(n - 1, 0)) for n in embedding.n_used.tolist()]
         if self.form is None or not self.form.curvature:
-            return out  # where only signs count
+            return out  # only the signs of increments matter
         for j in map(int, np.flatnonzero(embedding.n_used)):
             if (knots := embedding.axes.knots_of(j)) is not None:  # degree 1
                 _, exponent = np.frexp(0.5 * knots[-1] - 0.5 * knots[0])
@@ -184,7 +185,7 @@ class TermGroup:
     # -- parameters and tables -------------------------------------------------------------------
 
     def tables(self, parameters: Floats) -> Floats:
-        """Return the tables of parameters (..., n_features, stride), same shape."""
+        """Return the tables of parameters (..., n_features, stride), in the same shape."""
         if not self.has_gaps:
             return parameters
         out = parameters.copy()
@@ -192,7 +193,10 @@ class TermGroup:
         return out
 
     def gather(self, sums: Floats) -> Floats:
-        """Undo `tables` in a gradient: the derivative by parameters of a function of tables."""
+        """Return the gradient with respect to parameters, given that with respect to tables.
+
+        This is the transpose of `tables`.
+        """
         if not self.has_gaps:
             return sums
         out = sums.copy()
@@ -200,7 +204,7 @@ class TermGroup:
         return out
 
     def from_tables(self, tables: Floats) -> Floats:
-        """Undo `tables`."""
+        """Return the parameters of tables: the inverse of `tables`."""
         if not self.has_gaps:
             return tables
         out = tables.copy()
@@ -208,7 +212,7 @@ class TermGroup:
         return out
 
     def scatter(self, sums: Floats) -> Floats:
-        """Undo `gather`."""
+        """Return the gradient with respect to tables: the inverse of `gather`."""
         if not self.has_gaps:
             return sums
         out = sums.copy()
@@ -216,7 +220,7 @@ class TermGroup:
         return out
 
     def with_gap_values(self, parameters: Floats) -> Floats:
-        """Return coefficients and f_j(gap), (..., n_features, size + 1), gaps or not."""
+        """Return coefficients and f_j(gap), (..., n_features, size + 1), also without gaps."""
         if self.has_gaps:
             return self.tables(parameters)
         at_gap = np.einsum("...jk,jk->...j", parameters, self.mean)
@@ -233,7 +237,7 @@ class TermGroup:
 
     @cached_property
     def edge_weights(self) -> Floats:
-        """w_jk where coefficients are used, 0 elsewhere; shape (n_features, size)."""
+        """w_jk where coefficients are used and 0 elsewhere, (n_features, size)."""
         used = self.embedding.used.astype(np.float64)
         return used if self.edges is None else used * self.edges
 
@@ -245,25 +249,25 @@ class TermGroup:
         return out.reshape(parameters.shape)
 
     def add_stiffness(self, parameters: Floats, to: Floats, n_threads: int) -> None:
-        """Add that gradient to rows `to`, in place: (n, n_features * stride) both."""
+        """Add the gradient of the penalty to `to` in place; both are (n, n_features * stride)."""
         self.core_penalty.add_pull(parameters, to, n_threads)
 
     def differences(self, parameters: Floats) -> Floats:
-        """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
+        """Return T^{-1} coef_j followed by the deviations of gaps, (n_features, stride)."""
         out = parameters.copy()
         out[:, : self.size] = self.embedding.penalty.difference(parameters[:, : self.size])
         return np.where(self.used, out, 0.0)
 
     @property
     def precision(self) -> Floats:
-        """w_jk / t_j of curves, then 1 / g_j of gaps, 0 where there is nothing."""
+        """w_jk / s_j^2 of curves, then 1 / g_j of gaps; 0 for unused parameters."""
         stiffness, of_gap = self._stiffness
         both = np.column_stack([stiffness, of_gap]) if self.has_gaps else stiffness
         return np.where(self.used, both, 0.0)
 
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
-        """w_jk / t_j of curves, (n_features, size), and 1 / g_j of gaps, 0 where there is none."""
+        """w_jk / s_j^2 of curves, (n_features, size), and 1 / g_j of gaps, (n_features,)."""
         stiffness = self.edge_weights * reciprocals(self.embedding.variance)[:, None]
         return stiffness, reciprocals(self.missing_variance)
 
@@ -281,13 +285,13 @@ class TermGroup:
 
     @cached_property
     def penalty_bands(self) -> Floats:
-        """The matrix of the penalty by bands, (n_features, stride, bandwidth + 1).
+        """The bands of the penalty's matrix, (n_features, stride, bandwidth + 1).
 
-        Entry [j, k, p] stands at (k, k + p) of the matrix of feature j.
+        Entry [j, k, p] is entry (k, k + p) of the matrix of feature j.
         """
         penalty, stiffness = self.embedding.penalty, reciprocals(self.embedding.variance)
         bands = penalty.stiffness_bands(self.edge_weights)
-        # Only steps are made with these: what is beyond all numbers may be as stiff as numbers go.
+        # These matrices only determine steps, so entries that would overflow may be clipped.
         largest = max(1.0, float(bands.max(initial=0.0)), -float(bands.min(initial=0.0)))
         bands *= np.minimum(stiffness, MOST_STIFF / largest)[:, None, None]
         if not self.has_gaps:
@@ -301,14 +305,14 @@ class TermGroup:
         return self.embedding.penalty.core(self.embedding.basis.support)
 
     def soften(self, parameters: Floats, n_threads: int = 1) -> Floats:
-        """Undo stiffen()."""
+        """Return K g for gradients g (..., n_features, stride): the inverse of `stiffen`."""
         rows = self._rows(parameters)
         out = np.empty(rows.shape)
         self.core_penalty.soften(rows, out, n_threads)
         return out.reshape(parameters.shape)
 
     def softness(self, gradient: Floats, n_threads: int = 1) -> float:
-        """Return g'soften(g) = sum (T'g)^2 / P, with P as in `distance`."""
+        """Return g'K g = sum (T'g)^2 / P, with P as in `distance`."""
         rows = self._rows(gradient)
         return sum(self.core_penalty.softness(one, n_threads) for one in rows)
 
@@ -318,10 +322,10 @@ class TermGroup:
         return np.ascontiguousarray(parameters, dtype=np.float64).reshape(-1, n)
 
     def distance(self, parameters: Floats, sums: Floats) -> tuple[float, float]:
-        """Return c'S c and q'K q, q = S c + sums, S being the penalty's matrix and K its inverse.
+        """Return c'S c and q'K q for q = S c + sums, with S the penalty's matrix and K its inverse.
 
-        For parameters c and sums of (n_features, stride). With S = T^{-T} P T^{-1} that is the sum
-        of P d^2, d = T^{-1} c, and that of (P d + T' sums)^2 / P: no matrix needs to be undone.
+        Parameters c and sums are (n_features, stride). With S = T^{-T} P T^{-1} and d = T^{-1} c,
+        these are the sums of P d^2 and of (P d + T' sums)^2 / P, so no matrix is inverted.
         """
         stiffness, of_gap = self._stiffness
         curves = (np.ascontiguousarray(a[:, : self.size]) for a in (parameters, sums, stiffness))
@@ -336,38 +340,40 @@ class TermGroup:
 
     @cached_property
     def has_level(self) -> bool:
-        """Whether a curve can be moved up as a whole, which an intercept does as well."""
+        """Whether a constant can be added to a curve, which the intercept can do as well."""
         embedding = self.embedding
         return embedding.basis.is_partition and bool(embedding.penalty.free.all())
 
     @cached_property
     def level_weights(self) -> Floats:
-        """The weights p_j by which p_j'coef_j is the level of curve j, shape (n_features, stride).
+        """The weights p_j that define the level p_j'coef_j of curve j, (n_features, stride).
 
-        p_j = S 1 / 1'S 1, S being the matrix of the penalty, which is least where the level is 0:
-        the first coefficient under D_1, the mean of all under a ridge. 0 where curves have none.
+        p_j = S 1 / 1'S 1, with S the penalty's matrix. Of all curves that differ by a constant, the
+        one of level 0 has the smallest penalty. The level is the first coefficient under D_1, and
+        the mean of all under a ridge. p_j is 0 for curves to which no constant can be added.
         """
         weights: Floats = self.core_penalty.level_weights
         return weights
 
     def take_level(self, parameters: Floats) -> Floats:
-        """Take the levels off parameters (n, n_features, stride), in place; no score changes.
+        """Subtract the levels from parameters (n, n_features, stride) in place, and return them.
 
-        Returns their sum over features, (n,). The deviations of gaps stay as they are.
+        The result (n,) is their sum over features, to be added to the intercept, so that no score
+        changes. The deviations of gaps stay as they are.
         """
         rows = (own.reshape(-1) for own in parameters)  # no copies
         return np.array([self.core_penalty.take_levels(own) for own in rows])
 
     def without_slope(self, gradient: Floats) -> Floats:
-        """Return a gradient (..., n_features, stride) whose derivatives by levels are 0.
+        """Return a gradient (..., n_features, stride) whose derivatives along levels are set to 0.
 
-        For where they are known to be, and are not by rounding.
+        Use it where they are known to be 0, and differ from it by rounding only.
         """
         slope = np.einsum("...jk,jk->...j", gradient[..., : self.size], self.used[:, : self.size])
         return np.asarray(gradient - slope[..., None] * self.level_weights)
 
     def extended(self, parameters: Floats) -> Floats:
-        """Go on behind the coefficients that are used, at no penalty."""
+        """Return parameters whose unused coefficients continue the curve without adding penalty."""
         penalty, used = self.embedding.penalty, self.embedding.used
         coef = parameters[..., : self.size]
         beyond = penalty.integrate(penalty.difference(coef) * used)
@@ -378,7 +384,7 @@ class TermGroup:
     # -- smoothness ------------------------------------------------------------------------------
 
     def scaled(self, factor: float) -> TermGroup:
-        """Return the group with all variances times a factor."""
+        """Return the group with all variances multiplied by a factor."""
         embedding = self.embedding.with_variance(factor * self.embedding.variance)
         missing_variance = bounded(factor * self.missing_variance)
         return replace(self, embedding=embedding, missing_variance=missing_variance)

@@ -1,9 +1,9 @@
-"""What the rows say of a model: second derivatives of the losses at the optimum, in little room.
+"""The Fisher information of a model, stored compactly: the losses' Hessian at the optimum.
 
-Curves of many pieces have a Hessian of their own, a block of few bands, which is kept as it is. How
-two curves hang together is kept for thinned ones, with a coefficient at every m-th function and
-straight lines between (or one for m levels): B_j ~ P_j'B_j. What the others see of a curve is then
-its projection on these, in the metric of the losses, which is most of it.
+The Hessian block of a single curve has few bands and is stored as it is. The coupling of two curves
+is stored for thinned curves, which have a coefficient at every m-th basis function and are linear
+in between (or have one coefficient for m levels): B_j ~ P_j'B_j. So other terms see the projection
+of a curve on these functions, in the metric of the losses, which is most of the curve.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["Information", "Thinned"]
 
 @dataclass(frozen=True, eq=False)
 class Thinned:
-    """A layout whose curves have fewer coefficients: one in `factors[g]` of group g."""
+    """A layout with thinned curves: in group g, one coefficient for every `factors[g]`."""
 
     layout: Layout
     factors: tuple[int, ...]
 
     def basis(self, g: int) -> Floats:
-        """Return P, the thinned functions by those of group g, (size, n_kept); a gap is no part."""
+        """Return P (size, n_kept), the coefficients of group g's thinned functions, gaps aside."""
         group, factor = self.layout.groups[g], self.factors[g]
         at = np.arange(group.size)
         if factor == 1:
@@ -43,7 +43,7 @@ class Thinned:
 
     @cached_property
     def reached(self) -> list[NDArray[np.bool_]]:
-        """Which thinned functions, and gaps, the rows can reach, (n_features, n_kept + gap)."""
+        """Whether rows can depend on each thinned function and gap, (n_features, n_kept + gap)."""
         out = []
         for g, group in enumerate(self.layout.groups):
             there = reached(group)
@@ -53,53 +53,54 @@ class Thinned:
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """Where they stand in the matrix of those that are reached; -1: nowhere."""
+        """The row of each thinned function in the coupling matrix; -1 for those not reached."""
         none = np.zeros(0, dtype=bool)
         there = np.concatenate([none, *(part.ravel() for part in self.reached)])
         return np.where(there, np.cumsum(there) - 1, -1).astype(np.int64)
 
     @property
     def n_reached(self) -> int:
-        """Number of those that are."""
+        """Number of thinned functions that are reached."""
         return int((self.places >= 0).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """The second derivatives of one sum of losses by the tables of its outputs.
+    """The Hessian of one sum of losses with respect to the tables of its outputs.
 
     Attributes
     ----------
     blocks : list of list of ndarray
-        For each output and group, (n_features, stride, support): the blocks of single terms, by
-        bands.
+        For each output and group, (n_features, stride, support): the bands of the blocks of single
+        terms.
     ties : ndarray of shape (n_outputs, n_parameters)
-        By the tables and the intercept of an output.
+        Mixed derivatives with respect to the tables and the intercept of an output.
     totals : ndarray of shape (n_outputs,)
-        By the intercepts.
+        Second derivatives with respect to the intercepts.
     factors : tuple of int, or None
-        How the groups are thinned in `coupling`; None: there is none, and terms count as if the
-        others were known.
+        How the groups are thinned in `coupling`; None if there is no coupling, and the other terms
+        count as known.
     coupling : ndarray
-        The upper half of the matrix of all outputs, row by row: of each output the thinned
-        functions that are reached, and its intercept.
+        The upper triangle, row by row, of the matrix over all outputs: for each output the thinned
+        functions that are reached, followed by its intercept.
     n_rows, n_coupled : int
-        Rows that count, and those of them that `coupling` is from.
+        Number of rows with a positive weight, and of those that `coupling` is computed from.
     slopes : ndarray of shape (n_outputs, n_parameters)
-        The first derivatives by the parameters, which the penalty holds the balance; in units of
-        the target, as the next.
+        The gradient of the losses with respect to the parameters, which at the optimum balances
+        that of the penalty; in units of the target, like `misfit`.
     misfit : float
-        What the dispersion is estimated from: twice the sum of the losses, or Pearson's statistic.
+        The statistic that the dispersion is estimated from: twice the sum of the losses, or
+        Pearson's.
     weight : float or None
-        That of all rows, where the dispersion is to be estimated; None: it is 1.
+        Total weight of the rows if the dispersion is estimated; None if it is 1.
     dispersion : callable or None
-        Then, by what the losses are to be divided to be likelihoods, given the misfit per degree of
-        freedom that is left; None: by that.
+        dispersion(misfit per residual degree of freedom) is the number that turns the losses into
+        negative log-likelihoods when they are divided by it; None for the identity.
     pair_blocks : list of list of ndarray
-        For each output and group of surfaces, (n_pairs, size, 5): the blocks of single surfaces, by
-        bands, in which the outputs of several classes count as independent.
+        For each output and group of surfaces, (n_pairs, size, 5): the bands of the blocks of single
+        surfaces. Classes count as independent here.
     pair_slopes : ndarray of shape (n_outputs, n_nodes)
-        The first derivatives by the tables of surfaces, as `slopes`.
+        The gradient with respect to the tables of surfaces, like `slopes`.
     """
 
     blocks: list[list[Floats]]
@@ -123,14 +124,14 @@ class Information:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether `coupling` is from some of the rows; `blocks` are from all.
+        """Whether `coupling` is computed from a sample of the rows.
 
-        After Ctrl-C they are from some as well, see `as_of`.
+        `blocks` are from all rows, except after Ctrl-C (see `as_of`).
         """
         return self.n_coupled < self.n_rows
 
     def in_units(self, unit: float) -> Information:
-        """Return that of targets that are a number of times as large."""
+        """Return the information for targets multiplied by `unit`."""
         return replace(
             self,
             slopes=unit * self.slopes,
@@ -139,7 +140,7 @@ class Information:
         )
 
     def as_of(self, n_rows: int) -> Information:
-        """Return the information of this many rows, of which these are a sample."""
+        """Return the information extrapolated from a sample to `n_rows` rows."""
         if n_rows == self.n_rows:
             return self
         share = n_rows / self.n_rows
@@ -165,7 +166,10 @@ class Information:
 
 
 def reached(group: TermGroup) -> NDArray[np.bool_]:
-    """Tell which entries of the tables rows can reach, free or held, (n_features, stride)."""
+    """Return whether scores can depend on each entry of the tables, (n_features, stride).
+
+    This includes entries that are fixed at 0.
+    """
     there = np.arange(group.size) < group.embedding.n_used[:, None]
     if not group.has_gaps:
         return there
@@ -174,7 +178,7 @@ def reached(group: TermGroup) -> NDArray[np.bool_]:
 
 
 def can_be_thinned(group: TermGroup) -> bool:
-    """Tell whether the core can thin a group: B-splines of degree 0 and 1, of dense rows."""
+    """Return whether the core can thin a group: B-splines of degree 0 or 1, on dense rows."""
     basis = group.embedding.basis
     is_simple = isinstance(basis, BSplineBasis) and basis.degree <= 1 and group.size > 2
     return is_simple and not group.embedding.through_zero
@@ -183,10 +187,10 @@ def can_be_thinned(group: TermGroup) -> bool:
 def thinned_within(
     layout: Layout, n_outputs: int, most: int, pieces: Sequence[int]
 ) -> Thinned | None:
-    """Return the layout thinned to the first number of pieces that keeps the matrix small.
+    """Return the layout thinned to the first number of `pieces` that keeps the matrix small.
 
-    It has at most `most` rows, all outputs counted; None: there is no such number. Levels are
-    allowed four times as many.
+    The matrix of all outputs has at most `most` rows; None if no number of pieces achieves that.
+    Categories may keep four times as many levels.
     """
     for n_pieces in pieces if layout.groups else ():
         factors = []

@@ -1,4 +1,4 @@
-"""All terms of a model: curves, then surfaces, and vectors of their parameters."""
+"""The layout of a model: its terms, and where their parameters are in a flat vector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Layout"]
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The terms of a model, and where each stands in a flat vector of parameters.
+    """The terms of a model, and their places in a flat vector of parameters.
 
     A flat vector (..., n_parameters) holds the parameters of all groups of curves,
     (n_features, stride) each, one after the other, then those of all groups of surfaces.
@@ -37,7 +37,7 @@ class Layout:
 
     @property
     def n_of_curves(self) -> int:
-        """Length of that part of a flat vector that belongs to curves."""
+        """Length of the curves' part of a flat vector."""
         return int(self.ends[len(self.groups)])
 
     @cached_property
@@ -46,30 +46,30 @@ class Layout:
 
     @cached_property
     def ends(self) -> NDArray[np.intp]:
-        """Where the groups begin and end in a flat vector, those of pairs last."""
+        """The boundaries of the groups in a flat vector, surfaces last, (n_groups + 1,)."""
         lengths = [group.shape[0] * group.shape[1] for group in self._all]
         return np.concatenate([[0], np.cumsum(lengths, dtype=np.intp)])
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
-        """Which parameters are free and can be reached, shape (n_parameters,)."""
+        """Whether each parameter is free and some score can depend on it, (n_parameters,)."""
         none = np.zeros(0, dtype=bool)
         return np.concatenate([none, *(group.used.ravel() for group in self._all)])
 
     @cached_property
     def unused(self) -> NDArray[np.intp]:
-        """The numbers of the others."""
+        """The indices of the parameters that are not used."""
         return np.flatnonzero(~self.used)
 
     @cached_property
     def cone(self) -> Cone | None:
-        """What curves are held to, and their surfaces with them; None: nothing."""
+        """The shape constraints of curves and their surfaces; None if there are none."""
         return cone_of(self.groups, self.pairs)
 
     def split(self, flat: AnyArray) -> list[AnyArray]:
         """Return views of a flat vector (..., n_parameters), one per group of curves.
 
-        That of curves alone will do.
+        The vector may consist of the curves' part only.
         """
         return self._split(flat)[: len(self.groups)]
 
@@ -83,12 +83,12 @@ class Layout:
 
     @cached_property
     def _places(self) -> list[tuple[int, int, tuple[int, int]]]:
-        """Where every group begins and ends, and its shape."""
+        """The begin, end and shape of every group."""
         ends = pairwise(self.ends.tolist())
         return [(a, b, group.shape) for group, (a, b) in zip(self._all, ends, strict=True)]
 
     def join(self, parts: Sequence[Floats]) -> Floats:
-        """Undo split(), or both."""
+        """Return the flat vector of `split`, or of `split` and `split_pairs` together."""
         if not parts:
             return np.zeros(0)
         return np.concatenate([part.reshape(*part.shape[:-2], -1) for part in parts], axis=-1)
@@ -98,15 +98,15 @@ class Layout:
         return self._between_tables(flat, "tables")
 
     def gather(self, flat: Floats) -> Floats:
-        """Undo `tables` in a gradient; see TermGroup.gather."""
+        """Return the gradient with respect to parameters; see TermGroup.gather."""
         return self._between_tables(flat, "gather")
 
     def from_tables(self, flat: Floats) -> Floats:
-        """Undo `tables`."""
+        """Return the parameters of tables; see TermGroup.from_tables."""
         return self._between_tables(flat, "from_tables")
 
     def scatter(self, flat: Floats) -> Floats:
-        """Undo `gather`."""
+        """Return the gradient with respect to tables; see TermGroup.scatter."""
         return self._between_tables(flat, "scatter")
 
     def stiffen(self, flat: Floats) -> Floats:
@@ -114,12 +114,12 @@ class Layout:
         return self._map(flat, "stiffen")
 
     def add_stiffness(self, flat: Floats, to: Floats, n_threads: int) -> None:
-        """Add what `stiffen` returns for every row of `flat` to one of `to`, in place."""
+        """Add the gradient of the penalty at the rows of `flat` to those of `to`, in place."""
         for group, (a, b, _) in zip(self._all, self._places, strict=True):
             group.add_stiffness(flat[:, a:b], to[:, a:b], n_threads)
 
     def soften(self, flat: Floats, n_threads: int = 1) -> Floats:
-        """Undo stiffen()."""
+        """Return the inverse of `stiffen`; see TermGroup.soften."""
         return self._map(flat, "soften", n_threads)
 
     def softness(self, flat: Floats, n_threads: int = 1) -> float:
@@ -128,11 +128,11 @@ class Layout:
         return sum(group.softness(part, n_threads) for group, part in parts)
 
     def extended(self, flat: Floats) -> Floats:
-        """Go on behind the coefficients that are used; see TermGroup.extended."""
+        """Return parameters with unused coefficients continuing curves; see TermGroup.extended."""
         return self._map(flat, "extended")
 
     def _between_tables(self, flat: Floats, method: str) -> Floats:
-        """Turn parameters into tables or back: they are the same, but for gaps and surfaces."""
+        """Apply a method between parameters and tables, which differ by gaps and surfaces only."""
         return self._map(flat, method) if self._has_own_tables else flat
 
     @cached_property
@@ -140,14 +140,14 @@ class Layout:
         return bool(self.pairs) or any(group.has_gaps for group in self.groups)
 
     def _map(self, flat: Floats, method: str, *args: int) -> Floats:
-        """Return what a method of every group makes of its part."""
+        """Apply a method of every group to its part of a flat vector."""
         if not self._all:
             return flat.copy()
         if len(self._all) == 1 and flat.shape[-1] == self.n_parameters:
             group = self._all[0]
             whole = flat.reshape(*flat.shape[:-1], *group.shape)
             return np.asarray(getattr(group, method)(whole, *args).reshape(flat.shape))
-        parts = zip(self._all, self._split(flat), strict=False)  # curves alone will do
+        parts = zip(self._all, self._split(flat), strict=False)  # may be the curves' part only
         return self.join([getattr(group, method)(part, *args) for group, part in parts])
 
     def penalty_value(self, flat: Floats) -> float:
@@ -161,14 +161,14 @@ class Layout:
         return sum(value for value, _ in found), sum(distance for _, distance in found)
 
     def scaled(self, factor: float) -> Layout:
-        """Return the layout with all variances times a factor."""
+        """Return the layout with all variances multiplied by a factor."""
         curves = self.with_groups([group.scaled(factor) for group in self.groups])
         return curves.with_pairs([group.scaled(factor) for group in self.pairs])
 
     def with_groups(self, groups: Sequence[TermGroup]) -> Layout:
         """Return a layout of the same columns and surfaces with other curves."""
         other = replace(self, groups=tuple(groups))
-        # Turns that choose variances make many layouts, in which parameters stand where they did.
+        # REML creates many layouts that differ by variances only, and share these cached values.
         if all(a.used is b.used for a, b in zip(self.groups, other.groups, strict=True)):
             known = ("ends", "used", "unused", "_places", "_has_own_tables")
             vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
@@ -181,10 +181,10 @@ class Layout:
         return replace(self, pairs=tuple(pairs))
 
     def with_gap_means(self, sums: Sequence[Floats | None], weight: float) -> Layout:
-        """Return the layout with m_j, the mean of the basis, of groups that have gaps.
+        """Return the layout with m_j, the mean of the basis, for groups that have gaps.
 
-        `sums` are those of the basis over rows of this weight in all, (n_features, stride) per
-        group, a gap's own last; None: the group has no gaps.
+        `sums` holds, for each group, the weighted sums of the basis functions and last of the gaps,
+        (n_features, stride), over rows of total weight `weight`; None for a group without gaps.
         """
         groups, tiny = list(self.groups), np.finfo(float).tiny
         for k, own in enumerate(sums):
@@ -195,12 +195,12 @@ class Layout:
         return self.with_groups(groups)
 
     def without_forms(self) -> Layout:
-        """Return the layout with curves and surfaces that are held to nothing."""
+        """Return the layout without shape constraints."""
         curves = self.with_groups([replace(group, form=None) for group in self.groups])
         return curves.with_pairs([group.with_held(None) for group in self.pairs])
 
     def with_forms_of(self, other: Layout) -> Layout:
-        """Return the layout with curves and surfaces held to what those of another one are."""
+        """Return the layout with the shape constraints of another one."""
         curves = zip(self.groups, other.groups, strict=True)
         surfaces = zip(self.pairs, other.pairs, strict=True)
         held = self.with_groups([replace(group, form=like.form) for group, like in curves])

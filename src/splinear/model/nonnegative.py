@@ -1,9 +1,9 @@
-"""The nearest vector that obeys inequalities.
+"""Projection on linear inequalities: the nearest vector that satisfies A v >= 0.
 
-Let A v >= 0 be asked for, and let lengths be measured by a matrix M. The nearest vector to v that
-obeys has A v = u, where u is the non-negative vector nearest to w = A v by the length of
-S = (A M^{-1} A')^{-1}; and it is v + M^{-1} A'm with the multipliers m = S (u - w) >= 0. In every
-place u or m is 0. Curves that are held to a form have few places where u is not.
+Let distances be measured by a matrix M. The projection of v is v + M^{-1} A'm, where the slack u =
+A v + A M^{-1} A'm is the nonnegative vector nearest to w = A v in the metric S = (A M^{-1}
+A')^{-1}, and m = S (u - w) >= 0 are the multipliers. For every inequality, u or m is 0. For
+shape-constrained curves, few slacks u are positive.
 """
 
 from __future__ import annotations
@@ -18,22 +18,25 @@ from splinear._types import Floats
 
 __all__ = ["Metric", "inverted", "nearest"]
 
-ROUNDING = 1e-12  # of the largest number, in units in which the diagonal of S is 1
-JITTER = 1e-12  # of the diagonal, where rounding has taken away that S can be factored
+ROUNDING = 1e-12  # relative to the largest number, with S scaled to a unit diagonal
+JITTER = 1e-12  # relative to the diagonal, if S cannot be factored by rounding
 MOST_EXCHANGES, PATIENCE = 50, 3
 
 
 class Metric:
-    """S by blocks, for each output: places of rows of A, and the part of S that is theirs.
+    """The block-diagonal matrix S of each output: indices of inequalities, and their block.
 
-    Between rows of two blocks S is 0. If there is only one list of blocks, all outputs share it.
+    If there is only one list of blocks, all outputs share it.
     """
 
     def __init__(self, outputs: Sequence[Sequence[tuple[NDArray[np.intp], Floats]]]) -> None:
         self.outputs = [[(at, *_scaled(S)) for at, S in blocks] for blocks in outputs]
 
     def nearest(self, w: Floats, guess: NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:
-        """Return u and m for w (n_outputs, n_inequalities); `guess`: where u may be above 0."""
+        """Return u and m for w (n_outputs, n_inequalities).
+
+        `guess`, of the same shape, marks where u is expected to be positive.
+        """
         u, m = w.copy(), np.zeros_like(w)
         for k, own in enumerate(w):
             for places, S, scale in self.outputs[k % len(self.outputs)]:
@@ -46,10 +49,11 @@ class Metric:
 
 
 def nearest(S: Floats, w: Floats, above: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return u >= 0 with least (u - w)'S (u - w), and m = S (u - w); the diagonal of S is 1.
+    """Return u >= 0 that minimizes (u - w)'S (u - w), and m = S (u - w); S has diagonal 1.
 
-    By block principal pivoting: where u is above 0 is guessed, it is 0 in the other places, and all
-    places that turn out to be on the wrong side change it, as long as they become fewer.
+    This is block principal pivoting. Starting from a guess of where u is positive, it solves for u
+    there, with u = 0 elsewhere, and then exchanges all entries whose u or m is negative, as long as
+    their number decreases. Otherwise the active-set method takes over.
     """
     goal, above = S @ w, above.copy()
     least = -ROUNDING * float(np.abs(goal).max(initial=0.0))
@@ -71,7 +75,7 @@ def nearest(S: Floats, w: Floats, above: NDArray[np.bool_]) -> tuple[Floats, Flo
 
 
 def _solved(S: Floats, goal: Floats, above: NDArray[np.bool_]) -> Floats:
-    """Return u with S u = goal in some places, and 0 in the others."""
+    """Return u with S u = goal on the entries in `above`, and u = 0 elsewhere."""
     u, part = np.zeros_like(goal), S[np.ix_(above, above)]
     try:
         u[above] = cho_solve(
@@ -83,11 +87,12 @@ def _solved(S: Floats, goal: Floats, above: NDArray[np.bool_]) -> Floats:
 
 
 def _one_by_one(S: Floats, goal: Floats, least: float) -> tuple[Floats, Floats]:
-    """Return u and m by the active-set method of Lawson and Hanson: slower, but it always ends.
+    """Return u and m by the active-set method of Lawson and Hanson, which always ends.
 
-    From 0 on, the place with the lowest m joins those above 0. Where that would make others
-    negative, u goes as far as it can, and the first to become 0 leave. The distance becomes less
-    with every place, by goal'u / 2 in all; if not, what is left is rounding.
+    Starting from u = 0, the entry with the lowest m joins the positive set. If the solution on this
+    set has negative entries, u moves toward it until the first entry becomes 0 and leaves the set.
+    Every new entry reduces the distance, by goal'u / 2 in total; if it does not, only rounding
+    errors are left.
     """
     u, m, above = np.zeros_like(goal), -goal, np.zeros(len(goal), dtype=bool)
     gained = 0.0
@@ -109,14 +114,14 @@ def _one_by_one(S: Floats, goal: Floats, least: float) -> tuple[Floats, Floats]:
 
 
 def inverted(Q: Floats) -> Floats:
-    """Return the inverse of a symmetric matrix, which may be singular but for rounding."""
+    """Return the inverse of a symmetric matrix that may be singular up to rounding."""
     Q, scale = _scaled(Q)
     Q[np.diag_indices_from(Q)] += JITTER
     return np.asarray(np.linalg.inv(Q) * scale * scale[:, None])
 
 
 def _scaled(S: Floats) -> tuple[Floats, Floats]:
-    """Return S in units in which its diagonal is 1, and these units."""
+    """Return S scaled to a unit diagonal, and the scale of each row."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(S), np.finfo(float).tiny))
     scaled = S * scale
     scaled *= scale[:, None]

@@ -1,4 +1,4 @@
-"""Surfaces over pairs of features, as many nodes each."""
+"""A group of surfaces over pairs of features, with equal numbers of nodes."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ __all__ = [
     "surfaces",
 ]
 
-SHARED = 1e-3  # the weight of a difference that a surface shares with a curve, beside its own
-N_BANDS = 5  # of a block: a node with itself, and its neighbors at 1, m2 - 1, m2, m2 + 1
+SHARED = 1e-3  # weight of the differences that a surface shares with a curve
+N_BANDS = 5  # bands of a block: node k with k + 0, 1, m2 - 1, m2 and m2 + 1
 
 
 @dataclass(frozen=True, eq=False)
 class PairGroup:
-    """One surface f_p(x, z) = sum_kl T_pkl B_k(x) B_l(z) for each of some pairs of features.
+    """One surface f_p(x, z) = sum_kl T_pkl B_k(x) B_l(z) for each of several pairs of features.
 
-    B_k is 1 at node k of a chain and falls to 0 toward its neighbors. The parameters of a surface
-    are W (m1, m2), whose first row and column are 0. Its table is W without what functions of one
-    feature can say, which is left to the curves:
+    B_k is the hat function that is 1 at node k of a chain and 0 at the others. The parameters of a
+    surface are W (m1, m2), whose first row and column are 0. Its table T is W minus functions of
+    one feature, which belong to the curves:
 
         T = W - a 1' - 1 b',   sum_l N_kl T_kl = sum_k N_kl T_kl = 0,
 
-    N_kl being the weight of the training rows at node (k, l). The penalty is that of the mixed
-    differences, which no function of one feature has,
+    where N_kl is the weight of the training rows at node (k, l). The penalty is on the mixed
+    differences, which are 0 for functions of one feature,
 
         1/2 sum_p sum_kl w_pkl d_pkl^2 / t_p,   d_kl = W_kl - W_{k-1,l} - W_{k,l-1} + W_{k-1,l-1},
 
-    so that d = D_1 W D_1': the product of two embeddings under D_1, and the kernel of a surface is
-    the product of two min kernels. One increment d_kl is a step in both features at once, as a tree
-    of depth two makes it.
+    so that d = D_1 W D_1'. This is the product of two embeddings under D_1; the kernel of a surface
+    is the product of two min kernels. One increment d_kl is a step in both features at once, like
+    that of a decision tree of depth two.
 
-    Where the curve of the first feature is held to a form, so is the curve with all its surfaces
-    (see `splinear.model.cone`). W then has a first column, too: a function of the feature that goes
-    from the curve to the surface, no score or difference being another by that. Its own differences
-    have the weight `SHARED`, for one W to be the best.
+    If the curve of the first feature is shape-constrained, so is its sum with all its surfaces (see
+    `splinear.model.cone`). W then has a first column as well: a function of the feature that can be
+    moved from the curve to the surface without changing any score or mixed difference. Its own
+    differences have the small weight `SHARED`, which makes the best W unique.
 
     Parameters and tables are (n_pairs, m1 * m2).
 
@@ -65,12 +65,12 @@ class PairGroup:
     mass : ndarray of shape (n_pairs, m1, m2)
         N.
     edges : ndarray of shape (n_pairs, m1 * m2) or None
-        w_pkl; None: all 1.
+        w_pkl; None if all are 1.
     deviation : ndarray of shape (n_pairs,) or None
-        The standard deviation of the fitted surfaces over the training rows, the mean over outputs;
-        None: they have not been fitted.
+        The standard deviation of the fitted surfaces over the training rows, averaged over outputs;
+        None before the fit.
     held : ndarray of shape (n_pairs,) or None
-        Which surfaces have a first feature whose curve is held to a form; None: none.
+        Whether the curve of each surface's first feature is shape-constrained; None if none is.
     """
 
     chains: tuple[tuple[Chain, Chain], ...]
@@ -82,9 +82,9 @@ class PairGroup:
 
     @classmethod
     def of(cls, chains: tuple[tuple[Chain, Chain], ...]) -> PairGroup:
-        """Put a group together that has not seen its rows yet: its rows weigh as much everywhere.
+        """Create a group whose rows are not known yet: N is 1 everywhere.
 
-        t_p is 1 / ((m1 - 1) (m2 - 1)).
+        The variance t_p is 1 / ((m1 - 1) (m2 - 1)).
         """
         first, second = chains[0]
         shape = first.n_nodes, second.n_nodes
@@ -92,7 +92,7 @@ class PairGroup:
         return cls(chains, variance, np.ones((len(chains), *shape)))
 
     def of_features(self, at: AnyArray) -> PairGroup:
-        """Return the group of some of its pairs."""
+        """Return the group restricted to the pairs at these positions."""
         out = replace(
             self,
             chains=tuple(self.chains[int(k)] for k in at),
@@ -112,22 +112,22 @@ class PairGroup:
 
     @cached_property
     def n_nodes(self) -> tuple[int, int]:
-        """Nodes of the first and of the second feature, m1 and m2."""
+        """m1 and m2, the numbers of nodes of the first and second feature."""
         return int(self.mass.shape[1]), int(self.mass.shape[2])
 
     @cached_property
     def size(self) -> int:
-        """Number of nodes of a surface."""
+        """Number of nodes per surface."""
         return self.n_nodes[0] * self.n_nodes[1]
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Shape of the parameters."""
+        """Shape of parameters and tables."""
         return self.n_pairs, self.size
 
     @property
     def block_shape(self) -> tuple[int, int, int]:
-        """Shape of the surfaces' blocks of the Hessian, by bands; see `band_distances`."""
+        """Shape of the Hessian's diagonal blocks, stored as bands; see `band_distances`."""
         return (*self.shape, N_BANDS)
 
     @property
@@ -137,21 +137,21 @@ class PairGroup:
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
-        """Which parameters are free, (n_pairs, size)."""
+        """Whether each parameter is free, (n_pairs, size)."""
         used = self._own.copy()
         used[:, :, 0] = self._shared
         return used.reshape(self.shape)
 
     @cached_property
     def _own(self) -> NDArray[np.bool_]:
-        """Which parameters a surface has that shares nothing, (n_pairs, m1, m2)."""
+        """Whether each parameter is free apart from the shared first column, (n_pairs, m1, m2)."""
         own = np.zeros(self.mass.shape, dtype=bool)
         own[:, 1:, 1:] = self.variance[:, None, None] > 0
         return own
 
     @cached_property
     def _shared(self) -> NDArray[np.bool_]:
-        """Which nodes of the first feature have a parameter that is shared, (n_pairs, m1)."""
+        """Whether each entry of the first column is free, shared with a curve, (n_pairs, m1)."""
         n = [first.n_values for first, _ in self.chains]
         nodes = np.arange(self.n_nodes[0])
         shared = (nodes > 0) & (nodes < np.array(n)[:, None]) & (self.variance > 0)[:, None]
@@ -161,28 +161,28 @@ class PairGroup:
     # -- parameters and tables -------------------------------------------------------------------
 
     def tables(self, parameters: Floats) -> Floats:
-        """Return the tables of parameters (..., n_pairs, size), same shape."""
+        """Return the tables of parameters (..., n_pairs, size), in the same shape."""
         W = self._as_grids(parameters)
         weighted = W * self.mass
         a, b = self._solved(weighted.sum(axis=-1), weighted.sum(axis=-2))
         return self._flat(W - a[..., :, None] - b[..., None, :])
 
     def gather(self, sums: Floats) -> Floats:
-        """Undo `tables` in a gradient: the derivative by parameters of a function of tables."""
+        """Return the gradient with respect to parameters, given that with respect to tables."""
         S = self._as_grids(sums)
         a, b = self._solved(S.sum(axis=-1), S.sum(axis=-2))
         return self._flat(S - self.mass * (a[..., :, None] + b[..., None, :]))
 
     def from_tables(self, tables: Floats) -> Floats:
-        """Undo `tables`."""
+        """Return the parameters of tables: the inverse of `tables`."""
         T = self._as_grids(tables)
         return self._flat(T - T[..., :1, :] - T[..., :, :1] + T[..., :1, :1])
 
     def scatter(self, sums: Floats) -> Floats:
-        """Undo `gather`, of which only the derivatives by free parameters are known.
+        """Return a gradient with respect to tables, given that with respect to free parameters.
 
-        The others are such that no function of one feature has a derivative; nor has what is
-        shared with a curve.
+        The other entries are chosen such that the derivative along any function of one feature is
+        0.
         """
         S = np.where(self._own, self._as_grids(sums), 0.0)
         S[..., 0, :] = -S[..., 1:, :].sum(axis=-2)
@@ -190,7 +190,7 @@ class PairGroup:
         return self._flat(S)
 
     def _solved(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return a and b of which a 1' + 1 b' has these weighted sums over columns and rows."""
+        """Return a and b such that a 1' + 1 b' has these weighted row and column sums."""
         both = np.concatenate([rows, columns], axis=-1)
         found = np.einsum("pij,...pj->...pi", self._inverse, both)
         return found[..., : rows.shape[-1]], found[..., rows.shape[-1] :]
@@ -204,17 +204,17 @@ class PairGroup:
         A[:, at, at] = np.concatenate([self.mass.sum(axis=2), self.mass.sum(axis=1)], axis=1)
         A[:, :m1, m1:] = self.mass
         A[:, m1:, :m1] = np.swapaxes(self.mass, 1, 2)
-        # What a and b have in common is determined up to a constant only.
+        # A pseudoinverse, because a constant can be moved between a and b.
         return np.asarray(np.linalg.pinv(A, rcond=1e-10, hermitian=True))
 
     def prepare_centering(self) -> None:
-        """Compute now what `tables` needs, and not when it is first asked for."""
+        """Compute the matrix that `tables` needs now, rather than on first use."""
         _ = self._inverse
 
     def centering(self) -> tuple[Floats, Floats]:
         """Return K (size, m1 + m2) and M (n_pairs, m1 + m2, size): a table is W - K M W.
 
-        K is the functions of one feature at the nodes, and M W what W has of them.
+        The columns of K are the functions of one feature; M W are their coefficients in W.
         """
         m1, m2 = self.n_nodes
         first, second = np.kron(np.eye(m1), np.ones((m2, 1))), np.kron(np.ones((m1, 1)), np.eye(m2))
@@ -230,9 +230,9 @@ class PairGroup:
     # -- the penalty -----------------------------------------------------------------------------
 
     def differences(self, parameters: Floats) -> Floats:
-        """Return d of parameters (..., n_pairs, size), 0 in the first row.
+        """Return the differences d of parameters (..., n_pairs, size); the first row is 0.
 
-        In the first column, those of what is shared with a curve.
+        The first column holds those of the function shared with a curve.
         """
         W = self._as_grids(parameters)
         out = np.zeros_like(W)
@@ -242,7 +242,7 @@ class PairGroup:
 
     @cached_property
     def edge_weights(self) -> Floats:
-        """Return w where parameters are free, 0 elsewhere; shape (n_pairs, size)."""
+        """Weights w where parameters are free and 0 elsewhere, (n_pairs, size)."""
         w = self._own.astype(np.float64)
         if self.edges is not None:
             w *= self._as_grids(self.edges)
@@ -251,7 +251,7 @@ class PairGroup:
 
     @cached_property
     def precision(self) -> Floats:
-        """Return w / t, 0 where there is nothing; shape (n_pairs, size)."""
+        """Precisions w / t where parameters are free and 0 elsewhere, (n_pairs, size)."""
         inverse = np.divide(1.0, self.variance, out=np.zeros(self.n_pairs), where=self.variance > 0)
         return self.edge_weights * inverse[:, None]
 
@@ -265,12 +265,12 @@ class PairGroup:
         return np.where(self.used, self._flat(out), 0.0)
 
     def add_stiffness(self, parameters: Floats, to: Floats, n_threads: int) -> None:
-        """Add that gradient to rows `to`, in place: (n, n_pairs * size) both."""
+        """Add the gradient of the penalty to `to` in place; both are (n, n_pairs * size)."""
         del n_threads
         to += self.stiffen(parameters.reshape(-1, *self.shape)).reshape(to.shape)
 
     def soften(self, parameters: Floats, n_threads: int = 1) -> Floats:
-        """Undo stiffen()."""
+        """Return K g for gradients g (..., n_pairs, size): the inverse of `stiffen`."""
         del n_threads
         precision = np.where(self._own, self._as_grids(self.precision), 0.0)
         g = np.where(self._own, self._as_grids(parameters), 0.0)
@@ -283,7 +283,7 @@ class PairGroup:
         return float(np.vdot(gradient, self.soften(gradient, n_threads)))
 
     def soften_shared(self, parameters: Floats) -> Floats:
-        """Undo stiffen() as far as functions of a feature are concerned that a curve shares."""
+        """Return the part of `soften` in the functions that are shared with a curve."""
         if self.held is None:
             return np.zeros_like(parameters)
         g = self._as_grids(np.where(self.used, parameters, 0.0)).sum(axis=-1) * self._shared
@@ -292,33 +292,33 @@ class PairGroup:
         return self._flat(np.repeat((f * self._shared)[..., None], self.n_nodes[1], axis=-1))
 
     def extended(self, parameters: Floats) -> Floats:
-        """Return the parameters: there are none beyond those used."""
+        """Return the parameters unchanged; surfaces have no unused nodes to continue to."""
         return parameters
 
     def penalty_bands(self) -> Floats:
-        """Return the matrix of the penalty over all nodes, by bands, (n_pairs, size, 5)."""
-        w = self._as_grids(self.precision)[:, 1:, 1:]  # of the cell before each node
+        """Return the bands of the penalty's matrix over all nodes, (n_pairs, size, 5)."""
+        w = self._as_grids(self.precision)[:, 1:, 1:]  # one per cell between four nodes
         out = np.zeros((self.n_pairs, *self.n_nodes, N_BANDS))
         for r, c in ((0, 0), (0, 1), (1, 0), (1, 1)):
             out[:, r : r + w.shape[1], c : c + w.shape[2], 0] += w
-        out[:, :-1, :-1, 1] -= w  # of two neighbors in a row, above the cell and below
+        out[:, :-1, :-1, 1] -= w  # neighbors in a row, on both sides of the cell
         out[:, 1:, :-1, 1] -= w
-        out[:, :-1, 1:, 2] += w  # of the two others, across
-        out[:, :-1, :-1, 3] -= w  # of two neighbors in a column
+        out[:, :-1, 1:, 2] += w  # one diagonal of the cell
+        out[:, :-1, :-1, 3] -= w  # neighbors in a column
         out[:, :-1, 1:, 3] -= w
-        out[:, :-1, :-1, 4] += w
+        out[:, :-1, :-1, 4] += w  # the other diagonal
         return out.reshape(self.block_shape)
 
     @property
     def band_distances(self) -> tuple[int, ...]:
-        """How far the numbers of two nodes of each band are apart."""
+        """The difference of the indices of two nodes, for each band."""
         m2 = self.n_nodes[1]
         return 0, 1, m2 - 1, m2, m2 + 1
 
     # -- smoothness ------------------------------------------------------------------------------
 
     def scaled(self, factor: float) -> PairGroup:
-        """Return the group with all variances times a factor."""
+        """Return the group with all variances multiplied by a factor."""
         return self.with_variance(factor * self.variance, self.edges)
 
     def with_variance(self, variance: Floats, edges: Floats | None = None) -> PairGroup:
@@ -330,11 +330,11 @@ class PairGroup:
         return self._changed(deviation=deviation)
 
     def with_held(self, held: NDArray[np.bool_] | None) -> PairGroup:
-        """Return the group with other surfaces held to a form."""
+        """Return the group with other surfaces shape-constrained."""
         return self._changed(held=held)
 
     def shared_functions(self, p: int) -> Floats:
-        """Return a of surface p, by its parameters: what the curve has of it, (m1, size)."""
+        """Return the matrix (m1, size) that maps the parameters of surface p to a."""
         m1, _ = self.n_nodes
         inverse = self._inverse[p, :m1]
         of_each = inverse[:, :m1, None] + inverse[:, None, m1:]
@@ -342,18 +342,18 @@ class PairGroup:
 
     def _changed(self, **fields: AnyArray | None) -> PairGroup:
         out = replace(self, **fields)  # type: ignore[arg-type]
-        if "_inverse" in self.__dict__:  # it is of the masses alone, and takes long
+        if "_inverse" in self.__dict__:  # expensive, and depends on `mass` only
             out.__dict__["_inverse"] = self._inverse
         return out
 
 
 def chains_of(groups: Sequence[PairGroup]) -> tuple[Chain, ...]:
-    """Return every chain of some groups once."""
+    """Return the distinct chains of some groups."""
     return tuple({id(c): c for group in groups for pair in group.chains for c in pair}.values())
 
 
 def numbered_surfaces(chains: Sequence[Chain], groups: Sequence[PairGroup]) -> NDArray[np.int64]:
-    """Return the numbers of both chains of every surface, and of their nodes, (n_surfaces, 4)."""
+    """Return the indices and sizes of both chains of every surface, (n_surfaces, 4)."""
     place = {id(chain): k for k, chain in enumerate(chains)}
     numbers = [
         (place[id(a)], place[id(b)], a.n_nodes, b.n_nodes)
@@ -364,7 +364,7 @@ def numbered_surfaces(chains: Sequence[Chain], groups: Sequence[PairGroup]) -> N
 
 
 def split_blocks(flat: Floats, groups: Sequence[TermGroup | PairGroup]) -> list[Floats]:
-    """Return the blocks of all curves or surfaces as those of each group, in its `block_shape`."""
+    """Split the flat blocks of all curves or surfaces by group, each in its `block_shape`."""
     shapes = [group.block_shape for group in groups]
     ends = pairwise(np.cumsum([0, *map(prod, shapes)]))
     return [flat.ravel()[a:b].reshape(shape) for (a, b), shape in zip(ends, shapes, strict=True)]
@@ -373,7 +373,7 @@ def split_blocks(flat: Floats, groups: Sequence[TermGroup | PairGroup]) -> list[
 def surfaces(
     positions: NDArray[np.float32] | Floats, chains: Sequence[Chain], groups: Sequence[PairGroup]
 ) -> _core.Surfaces | _core.ExactSurfaces:
-    """Return the compiled twin of groups over positions (n_chains, n_rows)."""
+    """Return the compiled twin of the groups, for positions (n_chains, n_rows)."""
     table = numbered_surfaces(chains, groups)
     if positions.dtype == np.float32:
         return _core.Surfaces(positions.astype(np.float32, copy=False), table)

@@ -1,12 +1,12 @@
 """Variances of scores, from the posterior of all terms.
 
-With b_j the functions of term j in a row, and b the vector of all of them, a score has the variance
-b'V b. In the notation of `covariance`, (H + S)^{-1} = M^{-1} - M^{-1} R'Q R M^{-1} with
-M = blockdiag(H_j + S_j), and of the bias that V expects, what kappa_j says is not there is taken
-off: sum_j (1 - kappa_j) (V b)_j' S_j (V b)_j / phi.
+With b the vector of all basis functions in a row, a score has the variance b'V b. In the notation
+of `covariance`, (H + S)^{-1} = M^{-1} - M^{-1} R'Q R M^{-1} with M = blockdiag(H_j + S_j). V
+includes the bias expected under the prior; the part of it that kappa_j excludes is subtracted:
+sum_j (1 - kappa_j) (V b)_j' S_j (V b)_j / phi.
 
-Surfaces add the variances that each of them has by itself: they count as independent of curves,
-from which they are centered, and of each other.
+The variances of surfaces are added, as if they were independent of each other and of the curves,
+with respect to which they are centered.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from splinear.tables.table import Table
 
 __all__ = ["ScoreVariances"]
 
-AT_ONCE = 2**22  # numbers
+AT_ONCE = 2**22  # numbers computed per batch
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A term of one output in its own directions, in which H_j is diagonal."""
+    """A term of one output, in directions in which H_j and S_j are diagonal."""
 
     output: int
     directions: FittedTerm
     mu: Floats
-    onto: Floats  # from directions to thinned functions
+    onto: Floats  # (n_thinned, n), maps directions to thinned functions
     at: slice
     kappa: float
-    center: Floats  # taken off the directions' values, where terms are apart
+    center: Floats  # subtracted from the directions' values if terms are not joint
 
     def values(self, piece: AnyArray, weights: Floats) -> Floats:
-        """Return the directions' values in some rows, (n_rows, n)."""
+        """Return the weighted values of the directions in some rows, (n_rows, n)."""
         x = piece[:, self.directions.features[0]]
         return (self.directions.evaluate(x) - self.center) * weights[:, [self.output]]
 
@@ -92,7 +92,7 @@ class ScoreVariances:
         return out
 
     def of(self, table: Table, weights: Floats) -> Floats:
-        """Return those of sum_k weights[i, k] f_k(x_i), (n_rows,)."""
+        """Return the variances of sum_k weights[i, k] f_k(x_i), (n_rows,)."""
         out = np.empty(table.shape[0])
         step = max(1, AT_ONCE // max(1, self.n))
         for rows, chunk in table.chunks():
@@ -104,7 +104,7 @@ class ScoreVariances:
         return out
 
     def _of_surfaces(self, piece: AnyArray, weights: Floats) -> Floats:
-        """Return what surfaces add to the variances of some rows."""
+        """Return the part of surfaces in the variances of some rows, (n_rows,)."""
         out = np.zeros(len(piece))
         for output, surface in self.surfaces:
             x, z = (piece[:, chain.feature] for chain in surface.group.chains[0])

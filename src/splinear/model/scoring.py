@@ -1,4 +1,4 @@
-"""What groups of terms add to the scores of rows."""
+"""Scores of rows by groups of terms."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ Part = tuple[TermGroup, Floats]  # a group, and its parameters (n_outputs, n_fea
 
 
 class Scorer(Protocol):
-    """Some terms as rows are scored by them."""
+    """Terms prepared for scoring."""
 
     def scores(self, piece: Chunk, n_threads: int) -> Floats:
-        """Return what the terms add to the scores of a piece of X: (n_rows, n_outputs).
+        """Return the sum of the terms for a chunk of X, (n_rows, n_outputs).
 
-        `piece` is an array of floats or a CSR matrix, in all columns of X.
+        `piece` is an array of floats or a CSR matrix with all columns of X.
         """
 
     def add(self, piece: Chunk, n_threads: int, out: Floats, start: Floats | None) -> None:
-        """Write start (n_outputs,) plus these scores to `out`; None: add them to what is there."""
+        """Set `out` to start (n_outputs,) plus the scores; if start is None, add them to `out`."""
 
 
 def scorers_of(parts: Sequence[Part]) -> list[Scorer]:
-    """Prepare groups of terms: one scorer per group of curves, and one for all levels."""
+    """Return one scorer per group of curves, and one for all categories."""
     curves: list[Scorer] = [CurveScorer.of(*part) for part in parts if part[0].levels is None]
     of_levels = [part for part in parts if part[0].levels is not None]
     return [*curves, LevelScorer.of(of_levels)] if of_levels else curves
 
 
 def group_scores(group: TermGroup, parameters: Floats, piece: Chunk, n_threads: int) -> Floats:
-    """Compute what the terms of a group add to the scores of a piece of X: (n_rows, n_outputs)."""
+    """Return the sum of a group's terms for a chunk of X, (n_rows, n_outputs)."""
     (scorer,) = scorers_of([(group, parameters)])
     return scorer.scores(piece, n_threads)
 
 
 @dataclass(frozen=True, eq=False)
 class LevelScorer:
-    """The levels of categories in one table.
+    """Scores all categories from one table of levels.
 
     Attributes
     ----------
     features : ndarray of shape (n_features,)
-        Columns of X, which hold numbers from 0 on; NaN is a missing value, -1 an unseen level.
+        Columns of X, which hold level indices; NaN is a missing value, -1 an unseen level.
     values : ndarray of shape (n_places, n_outputs)
-        What each level of each feature adds.
+        The effects of the levels of all features.
     first, missing, unseen : ndarray of shape (n_features,)
-        Places in it: of level 0, of a missing value, and of a level that fit has not seen.
+        Indices in `values` of level 0, of a missing value, and of an unseen level.
     """
 
     features: NDArray[np.intp]
@@ -69,7 +69,7 @@ class LevelScorer:
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> LevelScorer:
-        """Prepare groups of levels."""
+        """Prepare groups of categories."""
         tables = [_with_unseen(group, parameters) for group, parameters in parts]
         length = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
         end = np.cumsum(length)
@@ -82,7 +82,7 @@ class LevelScorer:
         )
 
     def scores(self, piece: Chunk, n_threads: int) -> Floats:
-        """Look the levels up."""
+        """Return the sum of the levels' effects, (n_rows, n_outputs)."""
         codes = as_dense(piece)[:, self.features]
         beside = np.where(codes < 0, self.unseen, self.missing)
         places = np.where(codes >= 0, codes + self.first, beside).astype(np.intp)
@@ -92,14 +92,15 @@ class LevelScorer:
         return out
 
     def add(self, piece: Chunk, n_threads: int, out: Floats, start: Floats | None) -> None:
-        """Add what `scores` returns."""
+        """Add the scores to `out`."""
         _add(self.scores(piece, n_threads), out, start)
 
 
 def _with_unseen(group: TermGroup, parameters: Floats) -> Floats:
-    """Return what levels, missing values and unseen levels add: (n_features, size + 2, n_outputs).
+    """Return the effects of levels, missing values and unseen levels.
 
-    An unseen level adds the mean over the training rows.
+    The shape is (n_features, size + 2, n_outputs). The effect of an unseen level is the mean over
+    the training rows.
     """
     tables = group.with_gap_values(parameters)
     unseen = [tables[:, k, :-1] @ group.mean[k] for k in range(group.n_features)]
@@ -108,9 +109,9 @@ def _with_unseen(group: TermGroup, parameters: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CurveScorer:
-    """The curves of a group.
+    """Scores the curves of a group.
 
-    `tables` (n_outputs, n_features, size + 1): coefficients, and what a missing value adds.
+    `tables` (n_outputs, n_features, size + 1) holds the coefficients and the value of a gap.
     """
 
     group: TermGroup
@@ -118,11 +119,11 @@ class CurveScorer:
 
     @classmethod
     def of(cls, group: TermGroup, parameters: Floats) -> CurveScorer:
-        """Prepare the terms of a group with these parameters."""
+        """Prepare a group with these parameters."""
         return cls(group, np.ascontiguousarray(group.with_gap_values(parameters)))
 
     def scores(self, piece: Chunk, n_threads: int) -> Floats:
-        """Evaluate the curves."""
+        """Return the sum of the curves, (n_rows, n_outputs)."""
         group, tables = self.group, self.tables
         if isinstance(piece, sparse.csr_array):
             return _sparse_scores(group, tables, piece, n_threads)
@@ -133,7 +134,7 @@ class CurveScorer:
         return out
 
     def add(self, piece: Chunk, n_threads: int, out: Floats, start: Floats | None) -> None:
-        """Add what `scores` returns; of arrays, the threads that compute it do that."""
+        """Add the scores to `out`; for dense rows, in the core's threads."""
         is_plain = self.group.extrapolation is not Extrapolation.LINEAR
         if isinstance(piece, sparse.csr_array) or not is_plain:
             return _add(self.scores(piece, n_threads), out, start)
@@ -156,7 +157,7 @@ def _add(scores: Floats, out: Floats, start: Floats | None) -> None:
 
 
 def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_threads: int) -> Floats:
-    """Score a CSR matrix; where curves are not zero at zero, zeros count as well."""
+    """Return the scores of a CSR matrix; zeros count too if curves are not zero at zero."""
     here = group_columns(X, group)
     embedding, at_zero = group.embedding, np.empty((0, 0))
     intercept = np.zeros(len(tables))
@@ -176,14 +177,14 @@ def _sparse_scores(group: TermGroup, tables: Floats, X: sparse.csr_array, n_thre
 
 
 def group_columns(X: sparse.csr_array, group: TermGroup) -> sparse.csr_array:
-    """Select the columns of a group from a CSR matrix; X itself if they are all, in order."""
+    """Return the columns of a group; X itself if these are all columns, in order."""
     if group.n_features == X.shape[1] and np.array_equal(group.features, np.arange(X.shape[1])):
         return X
     return X[:, group.features]
 
 
 def _continue(group: TermGroup, tables: Floats, piece: AnyArray, out: Floats) -> None:
-    """Add what straight lines beyond the ends of the ranges add to the scores."""
+    """Add the linear extrapolation of values outside the training range to the scores."""
     axes = group.embedding.axes
     for k, j in enumerate(group.features):
         x = piece[:, j]

@@ -1,15 +1,15 @@
 """The posterior of one surface, from its own block of the Hessian.
 
-With H the second derivatives of the losses by the values at the nodes and S those of the penalty,
-the table has the covariance phi V, V = (H + S)^{-1}, in which functions of one feature are free.
-What they add is not the surface's own: with P the centering (see PairGroup) it is known to phi
-P V P'. Other terms count as known. As for curves (see `curve_posterior`), the square of the bias
-that the prior expects has a factor kappa, which leaves the covariance
+With H the Hessian of the losses with respect to the values at the nodes and S that of the penalty,
+the values have the covariance phi V, V = (H + S)^{-1}, where functions of one feature are free.
+These do not belong to the surface: with P the centering (see PairGroup), its covariance is phi P V
+P'. Other terms count as known. As for curves (see `curve_posterior`), the squared bias expected
+under the prior is multiplied by kappa, so that the covariance is
 
     phi P V (H + kappa S) V P' = phi (P V P' - (1 - kappa) P V S V P').
 
-All matrices are banded. Of V only entries inside the band are computed, and V S V is the derivative
-of -(H + c S)^{-1} by c at c = 1.
+All matrices are banded. Of V only the entries inside the band are computed, and V S V is the
+derivative of -(H + c S)^{-1} with respect to c at c = 1.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from splinear.model.pairs import PairGroup
 
 __all__ = ["SurfacePosterior"]
 
-STEP = 0.01  # of c, in derivatives by it
-N_DRAWS, SEED = 50, 20130207  # of noise, for kappa
-MOST_STEPS = 8  # along either feature, of the surfaces that a test of "flat" looks at
+STEP = 0.01  # of c, in numerical derivatives
+N_DRAWS, SEED = 50, 20130207  # draws of noise for the estimate of kappa
+MOST_STEPS = 8  # per feature, for the fixed prior in the test of a flat surface
 
 
 @dataclass(eq=False)
 class SurfacePosterior:
-    """What is known of one surface of one output.
+    """The posterior of one surface of one output.
 
     Attributes
     ----------
     group : PairGroup
-        Of this surface alone.
+        A group of this surface only.
     bands : ndarray of shape (size, 5)
-        H, by bands.
+        The bands of H.
     table : ndarray of shape (size,)
-        The surface that was fitted.
+        The fitted surface.
     slopes : ndarray of shape (size,)
-        The first derivatives of the losses by its table.
+        The gradient of the losses with respect to the table.
     noise : float
         phi.
     """
@@ -63,14 +63,14 @@ class SurfacePosterior:
         return self._freedom(1.0)
 
     def _freedom(self, c: float) -> float:
-        """Return the degrees of freedom with c times the penalty."""
+        """Return the effective degrees of freedom with the penalty multiplied by c."""
         group = self.group
         share = 1.0 - c * group.precision * pair_variances(group, self.bands[None], c)
         return float(np.clip(share, 0.0, 1.0)[group.used].sum())
 
     @cached_property
     def kappa(self) -> float:
-        """The square of the bias, as a multiple of what the prior expects."""
+        """The estimated squared bias, relative to its expectation under the prior."""
         expected = (self._freedom(1.0 - STEP) - self._freedom(1.0 + STEP)) / (2.0 * STEP)
         if not expected > 0.0 or not self.noise > 0.0:
             return 1.0
@@ -83,7 +83,7 @@ class SurfacePosterior:
         return tempered_kappa(found / expected, self.edf)
 
     def _bias(self, factor: Floats, tables: Floats) -> Floats:
-        """Return b'H b of the bias b of tables (size, n), estimated by smoothing them again."""
+        """Return b'H b, (n,), for the bias b of tables (size, n), estimated by smoothing again."""
         stiff = self.group.penalty_bands()[0]
         once = _solved(factor, self._times(stiff, tables))
         both = once + _solved(factor, self._times(stiff, once))
@@ -93,13 +93,13 @@ class SurfacePosterior:
 
     @cached_property
     def covariances(self) -> Floats:
-        """Those of the values at every node and its neighbors, by bands, (size, 5)."""
+        """The bands of the covariance of the values at the nodes, (size, 5)."""
         now, less, more = (self._centered(c) for c in (1.0, 1.0 - STEP, 1.0 + STEP))
         slope = (more - less) / (2.0 * STEP)
         return np.asarray(self.noise * (now + (1.0 - self.kappa) * slope))
 
     def _centered(self, c: float) -> Floats:
-        """Return the entries of P V P' inside the bands, with c times the penalty."""
+        """Return the bands of P V P', (size, 5), with the penalty multiplied by c."""
         factor, m1, size = self._factor(c), self.group.n_nodes[0], self.group.size
         V = _core.band_inverse(np.ascontiguousarray(factor))
         _, [M] = self.group.centering()
@@ -117,9 +117,9 @@ class SurfacePosterior:
         return out
 
     def variances(self, x: AnyArray, z: AnyArray) -> Floats:
-        """Return the variances at values of the two features, in the order of its chains, (n,).
+        """Return the variances (n,) at values of the two features, in the order of its chains.
 
-        A value that surfaces know nothing of adds nothing, for certain.
+        The variance is 0 at values where the surface is 0 by definition, such as unseen levels.
         """
         (first, second), (m1, m2) = self.group.chains[0], self.group.n_nodes
         p, q = first.positions(x).astype(np.float64), second.positions(z).astype(np.float64)
@@ -137,7 +137,7 @@ class SurfacePosterior:
         return np.where(known, np.maximum(out, 0.0), 0.0)
 
     def draws(self, normal: Floats) -> Floats:
-        """Turn standard normal numbers (n, size) into deviations of the table, same shape."""
+        """Turn standard normal numbers (n, size) into centered posterior draws, (n, size)."""
         stiff = factored_surfaces(self.group, self.bands[None], self.kappa)
         found = _solved(self._factor(1.0), _lower_times(stiff, normal.T))
         return np.asarray(np.sqrt(self.noise) * self.group.tables(found.T[:, None])[:, 0])
@@ -146,10 +146,10 @@ class SurfacePosterior:
 
     @cached_property
     def score(self) -> Floats:
-        """L_0'U, U being the derivative of the losses by the surface if that were flat.
+        """L_0'U, with U the negative gradient of the losses with respect to a flat surface.
 
-        Functions of one feature then being where the losses are least. L_0 is the root of a prior
-        that no data have chosen, of few steps along either feature.
+        Functions of one feature are at their optimum there. L_0 L_0' is the covariance of a fixed
+        prior, of few steps along either feature.
         """
         U = self._times(self.bands, self.table[:, None])[:, 0] - self.slopes
         L, (K, HK, inverse) = self._steps, self._of_one
@@ -157,7 +157,7 @@ class SurfacePosterior:
 
     @cached_property
     def score_variances(self) -> Floats:
-        """The eigenvalues of its covariance over phi, in a flat surface."""
+        """The eigenvalues of the score's covariance over phi, if the surface is flat."""
         L, (_, HK, inverse) = self._steps, self._of_one
         shared = HK.T @ L
         J = L.T @ self._times(self.bands, L) - shared.T @ inverse @ shared
@@ -165,7 +165,7 @@ class SurfacePosterior:
 
     @cached_property
     def _of_one(self) -> tuple[Floats, Floats, Floats]:
-        """K, the functions of one feature; H K, and the inverse of K'H K."""
+        """K, the functions of one feature, with H K and the inverse of K'H K."""
         K, _ = self.group.centering()
         HK = self._times(self.bands, K)
         return K, HK, np.asarray(np.linalg.pinv(K.T @ HK, rcond=1e-10, hermitian=True))
@@ -182,7 +182,7 @@ class SurfacePosterior:
         return factored_surfaces(self.group, self.bands[None], c)
 
     def _times(self, bands: Floats, X: Floats) -> Floats:
-        """Multiply a matrix given by its bands (size, 5) by X (size, n)."""
+        """Return the product of a matrix with bands (size, 5) and X (size, n)."""
         out = np.zeros_like(X)
         for p, distance in enumerate(self.group.band_distances):
             n = len(X) - distance
@@ -193,7 +193,7 @@ class SurfacePosterior:
 
 
 def _few_steps(m: int) -> Floats:
-    """Return steps over m nodes, (m, n): from 0 to 1, neighboring ones being joined if many."""
+    """Return step functions over m nodes, (m, n), averaged in groups if there are many."""
     steps = np.tri(m)[:, 1:]
     parts = np.array_split(np.arange(m - 1), min(m - 1, MOST_STEPS))
     return np.column_stack([steps[:, part].mean(axis=1) for part in parts])
@@ -204,7 +204,7 @@ def _solved(factor: Floats, X: Floats) -> Floats:
 
 
 def _lower_times(factor: Floats, X: Floats) -> Floats:
-    """Multiply a lower triangular matrix in LAPACK's form, (n_bands, size), by X (size, n)."""
+    """Return the product of a lower band matrix (n_bands, size) and X (size, n)."""
     out = factor[0][:, None] * X
     for p in range(1, len(factor)):
         out[p:] += factor[p, : len(X) - p, None] * X[: len(X) - p]

@@ -1,4 +1,4 @@
-"""One term of one output: its own information, and the prior that its penalty stands for."""
+"""The information matrices and the prior of one term of one output."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ __all__ = ["TermBlock"]
 
 @dataclass(frozen=True, eq=False)
 class TermBlock:
-    """Matrices of one term.
+    """The matrices of one term.
 
-    By `raw`, the entries of its table that rows can reach, coefficients that are held included, and
-    what a gap adds; or by its free parameters.
+    They are over its `raw` entries (the entries of its table that scores can depend on, fixed ones
+    and that of gaps included) or over its free parameters.
 
     Attributes
     ----------
     group : TermGroup
-        Of this feature alone.
+        A group of this feature only.
     output : int
-        Among those of its problem.
+        Its index among the outputs of its problem.
     thinned : slice
-        The places of its thinned functions among those of an output.
+        The indices of its thinned functions among those of an output.
     bands : ndarray of shape (stride, support)
-        The second derivatives of the losses by the table.
+        The bands of the Hessian of the losses with respect to the table.
     ties : ndarray of shape (stride,)
-        By the table and the intercept.
+        Mixed derivatives with respect to the table and the intercept.
     total : float
-        By the intercept.
+        Second derivative with respect to the intercept.
     reached : ndarray of shape (stride,)
-        Which entries of the table rows can reach.
+        Whether scores can depend on each entry of the table.
     basis : ndarray of shape (size, n_thinned) or None
-        The thinned functions, but for that of a gap; None: there are none.
+        The thinned functions, without that of gaps; None if there are none.
     parameters : ndarray of shape (stride,)
-        The curve that was fitted.
+        The fitted curve.
     slopes : ndarray of shape (stride,)
-        The first derivatives of the losses by its parameters.
+        The gradient of the losses with respect to the parameters.
     """
 
     group: TermGroup
@@ -59,12 +59,12 @@ class TermBlock:
 
     @cached_property
     def _hessian(self) -> Floats:
-        """The second derivatives of the losses, (n_raw, n_raw)."""
+        """The Hessian of the losses, (n_raw, n_raw)."""
         return _dense(self.bands)[np.ix_(self.reached, self.reached)]
 
     @cached_property
     def _to_raw(self) -> Floats:
-        """From parameters to the table, (n_raw, n_free)."""
+        """The matrix that maps free parameters to the table, (n_raw, n_free)."""
         identity = np.eye(self.group.stride)[:, None]  # (n_parameters, 1, stride)
         tables = self.group.tables(identity)[:, 0].T
         return np.asarray(tables[np.ix_(self.reached, self.group.used[0])])
@@ -84,12 +84,12 @@ class TermBlock:
 
     @cached_property
     def free_ties(self) -> Floats:
-        """The second derivatives by parameters and the intercept, (n_free,)."""
+        """The mixed derivatives with respect to parameters and the intercept, (n_free,)."""
         return np.asarray(self._to_raw.T @ self.ties[self.reached])
 
     @property
     def free_parameters(self) -> Floats:
-        """Those of the curve that was fitted, (n_free,)."""
+        """The free parameters of the fitted curve, (n_free,)."""
         return np.asarray(self.parameters[self.group.used[0]])
 
     @property
@@ -99,12 +99,12 @@ class TermBlock:
 
     @cached_property
     def own(self) -> Floats:
-        """C_j: the information on the thinned functions."""
+        """C_j, the information on the thinned functions, (n_thinned, n_thinned)."""
         return np.asarray(self._functions.T @ self._hessian @ self._functions)
 
     @cached_property
     def projection(self) -> Floats:
-        """R_j, from parameters to thinned functions, (n_thinned, n_free)."""
+        """R_j, which maps parameters to thinned functions, (n_thinned, n_free)."""
         if self._functions.shape[0] == self._functions.shape[1]:
             return self._to_raw
         onto = np.linalg.pinv(self.own, hermitian=True) @ self._functions.T @ self._hessian
@@ -112,7 +112,7 @@ class TermBlock:
 
     @cached_property
     def information(self) -> Floats:
-        """H_j by parameters."""
+        """H_j with respect to the free parameters, (n_free, n_free)."""
         return np.asarray(self._to_raw.T @ self._hessian @ self._to_raw)
 
     @cached_property
@@ -122,7 +122,7 @@ class TermBlock:
 
     @cached_property
     def fixed_prior(self) -> Floats:
-        """L of a penalty that no data have chosen: a variance of 1 over all steps together."""
+        """L of a prior that does not depend on the data: the variances of all steps sum to 1."""
         group, variance = self.group, np.array([1.0 / max(1, int(self.group.used[0].sum()))])
         return self._prior(group.with_variance(variance, np.ones(1)))
 
@@ -140,25 +140,25 @@ class TermBlock:
 
     @cached_property
     def seen(self) -> Floats:
-        """E_j = R_j (H_j + S_j)^{-1} R_j': what is unknown of the thinned functions, alone."""
+        """E_j = R_j (H_j + S_j)^{-1} R_j', the thinned functions' covariance given other terms."""
         L = self.prior
         A = np.eye(len(L)) + L.T @ self.information @ L
         Y = self.projection @ L
         return np.asarray(Y @ np.linalg.solve(A, Y.T))
 
     def left(self, shared: Floats) -> Floats:
-        """Return J_j: the information that is not the other terms' as well."""
+        """Return J_j, the information on this term with the other terms integrated out."""
         R = self.projection
         return np.asarray(self.information - R.T @ shared @ R)
 
     @property
     def known(self) -> Floats:
-        """J_j if all other terms were known, and the intercept not."""
+        """J_j given all other terms, with only the intercept integrated out."""
         u = self.free_ties
         return np.asarray(self.information - np.outer(u, u) / max(self.total, np.finfo(float).tiny))
 
     def posterior(self, J: Floats, n_classes: int) -> CurvePosterior:
-        """Return that of the curve, given the information on it alone."""
+        """Return the posterior of the curve for information J."""
         L, free = self.prior, self.group.used[0]
         return CurvePosterior.of(
             J,
@@ -172,7 +172,7 @@ class TermBlock:
         )
 
     def _whitened(self) -> Floats:
-        """Return L^{-1} of the curve that was fitted, (n_free,)."""
+        """Return L^{-1} times the fitted curve's parameters, (n_free,)."""
         group = self.group
         stiffness, of_gap = group._stiffness
         out = np.zeros(group.stride)

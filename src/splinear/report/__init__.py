@@ -1,4 +1,4 @@
-"""Reports: a model as one HTML page that needs no network. See docs/guide/report.md."""
+"""Reports: a model as one HTML page that works offline. See docs/guide/report.md."""
 
 from splinear.report.writing import write
 

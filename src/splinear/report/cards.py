@@ -1,4 +1,4 @@
-"""From terms to cards: for each a picture, the same numbers as a table, and notes."""
+"""The cards of terms: for each a picture, its numbers as a table, and notes."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from splinear.report.surfaces import draw_surface
 
 __all__ = ["Card", "make_cards"]
 
-MOST_LEVELS = 14  # that a picture has room for
-MOST_LINES = 10  # of classes in a picture
-_PLACES = 120  # at which a curve is evaluated, besides its knots
-_ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve, and if it has many columns
-MOST_ROWS = 60  # of a table of levels
-_AS_LEVELS = 2  # values of a numeric feature that is drawn as if they were levels
-_FINEST = 0.25  # of the widest axis: no other is shorter
+MOST_LEVELS = 14  # in a picture
+MOST_LINES = 10  # classes in a picture
+_PLACES = 120  # points at which a curve is evaluated, besides its knots
+_ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve; fewer if it has many columns
+MOST_ROWS = 60  # in a table of levels
+_AS_LEVELS = 2  # a numeric feature with this many values is drawn like a category
+_FINEST = 0.25  # least length of a vertical axis, relative to that of the largest term
 
 
 @dataclass(frozen=True)
 class Card:
-    """What the page shows of one term.
+    """The card of one term.
 
     Attributes
     ----------
     anchor : str
-        To link to.
+        Target of links.
     title, kind : str
     share : float
-        Of all importances.
+        Share of the sum of all importances.
     pictures : tuple of (caption, SVG)
     numbers : Numbers
-        The same, as a table.
+        The same as a table.
     notes : tuple of str
     """
 
@@ -58,7 +58,7 @@ class Card:
 
 
 def make_cards(content: Content) -> list[Card]:
-    """Return a card per term that is shown."""
+    """Return a card for each term that is shown."""
     least = _FINEST * max((shown.height for shown in content.shown), default=0.0)
     return [_card(content, shown, k, least) for k, shown in enumerate(content.shown)]
 
@@ -83,14 +83,14 @@ def _card(content: Content, shown: Shown, k: int, least: float) -> Card:
 
 
 def _half(content: Content, term: FittedTerm, x: Floats) -> Floats | None:
-    """Return half the width of the band at x, if the term has one line that has a band."""
+    """Return half the width of the band at x; None if there is no band or several lines."""
     if content.pieces.n_outputs > 1 or not has_band(content.model, term):
         return None
     return half_widths(content.model, term, x, LEVEL, "pointwise")[:, 0]
 
 
 def _lines(content: Content, f: Floats) -> tuple[Floats, list[str], list[str]]:
-    """Return the lines that are drawn, their names, and a note on those that are not."""
+    """Return the lines to draw, their names, and a note on those that are left out."""
     if f.shape[1] <= MOST_LINES:
         return f, list(content.outputs), []
     widest = np.sort(np.argsort(-np.ptp(f, axis=0), kind="stable")[:MOST_LINES])
@@ -126,7 +126,7 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
 
 
 def _few_values(content: Content, term: FittedTerm, spread: Spread, least: float) -> Drawn:
-    """Draw a feature of two numbers, such as a boolean, as if they were levels."""
+    """Draw a feature with two values, such as a boolean, like a category."""
     values = spread.few_values
     assert values is not None
     x = np.append(values, np.nan) if term.had_missing else values
@@ -147,7 +147,7 @@ def _few_values(content: Content, term: FittedTerm, spread: Spread, least: float
 
 
 def _grid(term: FittedTerm, spread: Spread) -> Floats:
-    """Return where a curve is drawn: evenly in the picture, at knots, and beside jumps."""
+    """Return the points of a curve to draw: evenly in the picture, at knots, and at jumps."""
     axis = choose_axis(term.lo, term.hi, 0.0, 1.0, spread)
     places = [axis.steps(_PLACES) if term.lo < term.hi else np.array([term.lo]), term.knots]
     basis = term.group.embedding.basis
@@ -228,9 +228,9 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
 
 
 def _shown_levels(f: Floats, shares: Floats, n_named: int, *, is_ordered: bool) -> list[int]:
-    """Return the most frequent levels, in their own order or in that of their effects.
+    """Return the indices of the most frequent levels, in their own order or by effect.
 
-    Rare ones and missing values, which stand behind the `n_named` first, stay behind.
+    Rare levels and missing values, which follow the first `n_named`, stay last.
     """
     shown = np.sort(np.argsort(-shares, kind="stable")[:MOST_LEVELS])
     if not is_ordered:

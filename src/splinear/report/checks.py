@@ -1,4 +1,4 @@
-"""What pictures of a model's quality show: ROC curves, calibration, residuals."""
+"""ROC curves, calibration and residuals, as numbers for pictures."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from splinear.report.scoring import Scored
 
 __all__ = ["Calibration", "Residuals", "Roc", "calibration", "residuals", "roc", "share_wrong"]
 
-_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of residuals
+_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # quantiles of residuals
 _CELLS = 41
-_LEAST_ROWS = 20  # of a group of rows, if there are enough for two
+_LEAST_ROWS = 20  # per group of rows, unless there are too few
 
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """Shares of rows that are flagged, wrongly and rightly, as the bar is lowered."""
+    """False and true positive rates as the threshold is lowered."""
 
     name: str
     wrongly: Floats
@@ -31,7 +31,7 @@ class Roc:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What is predicted for groups of rows, and what is true.
+    """Predicted and observed means for groups of rows.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Calibration:
     predicted, observed : ndarray of shape (n_groups,)
         Means over rows.
     lower, upper : ndarray of shape (n_groups,)
-        The 95 % interval of what is observed.
+        The 95 % interval of the observed mean.
     n_rows : ndarray of shape (n_groups,)
     """
 
@@ -53,14 +53,14 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Residuals, observed minus predicted, by the prediction.
+    """Residuals, observed minus predicted, as a function of the prediction.
 
     Attributes
     ----------
     predicted : ndarray of shape (n_groups,)
         The mean prediction of groups of rows.
     quantiles : ndarray of shape (n_groups, 5)
-        5, 25, 50, 75 and 95 % of the residuals in each.
+        The 5, 25, 50, 75 and 95 % quantiles of the residuals in each group.
     edges, shares : ndarray
         The histogram of all residuals between their 0.5 % and 99.5 % quantiles.
     """
@@ -72,7 +72,7 @@ class Residuals:
 
 
 def roc(scored: Scored) -> list[Roc]:
-    """Return the ROC curve of every class that some rows have, and some have not."""
+    """Return the ROC curve of every class that some rows have and others have not."""
     out = []
     for k in scored.positives:
         is_it, score = scored.one_vs_rest(k)
@@ -84,7 +84,7 @@ def roc(scored: Scored) -> list[Roc]:
 
 
 def calibration(scored: Scored) -> list[Calibration]:
-    """Compare predictions with the truth, by groups of rows with similar predictions."""
+    """Return predicted and observed means for groups of rows with similar predictions."""
     if scored.task == "regression":
         return [_calibrated("", scored.prediction, scored.y, scored.weights, is_share=False)]
     if scored.probability is None:
@@ -105,7 +105,7 @@ def _calibrated(
         own, total = w[rows], float(w[rows].sum())
         if not total > 0.0:
             continue
-        n = total**2 / float((own**2).sum())  # rows of equal weights that would say as much
+        n = total**2 / float((own**2).sum())  # effective number of rows
         share = float(np.average(observed[rows], weights=own))
         ends = _wilson(share, n) if is_share else _normal(share, observed[rows], own, n)
         found.append((float(np.average(predicted[rows], weights=own)), share, *ends, len(rows)))
@@ -122,16 +122,16 @@ def _wilson(share: float, n: float) -> tuple[float, float]:
 
 
 def _normal(mean: float, values: Floats, weights: Floats, n: float) -> tuple[float, float]:
-    """Return the 95 % interval of a mean of many rows."""
+    """Return the 95 % interval of a mean, by the normal approximation."""
     spread = float(np.average((values - mean) ** 2, weights=weights))
     half = 1.96 * float(np.sqrt(spread / max(n - 1.0, 1.0)))
     return mean - half, mean + half
 
 
 def _groups(predicted: Floats, most: int = 12) -> list[NDArray[np.intp]]:
-    """Divide rows into groups of about equal size, by their predictions; equal ones stay together.
+    """Return groups of rows of about equal size, by prediction; equal ones stay together.
 
-    None has fewer than 20 rows, unless all have.
+    Groups have at least 20 rows, unless there are fewer in all.
     """
     order = np.argsort(predicted, kind="stable")
     n = int(np.clip(len(order) // _LEAST_ROWS, 1, most))
@@ -142,7 +142,7 @@ def _groups(predicted: Floats, most: int = 12) -> list[NDArray[np.intp]]:
 
 
 def residuals(scored: Scored) -> Residuals:
-    """Return how residuals are spread, in all and by the prediction."""
+    """Return the distribution of residuals, overall and by prediction."""
     left = scored.y - scored.prediction
     w = np.ones(len(left)) if scored.weights is None else scored.weights
     groups = [rows for rows in _groups(scored.prediction, 20) if w[rows].sum() > 0]
@@ -163,7 +163,7 @@ def _quantiles(values: Floats, weights: Floats, levels: tuple[float, ...]) -> Fl
 
 
 def share_wrong(scored: Scored) -> AnyArray:
-    """Return the share of the rows of each class (rows) that count as each class (columns)."""
+    """Return the confusion matrix, with rows normalized: true classes by predicted classes."""
     n = len(scored.classes)
     known = scored.y >= 0
     w = np.ones(len(scored)) if scored.weights is None else scored.weights

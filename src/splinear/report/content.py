@@ -1,4 +1,4 @@
-"""What a page is about: a model, the terms that it shows, and the rows it is tried on."""
+"""The content of a page: a model, the terms that are shown, and the test rows."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["Content", "Shown", "read_content"]
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A term that the page shows: as fitted, as exported pieces, and its line of the summary."""
+    """A term on the page: the fitted term, its exported pieces, and its line of the summary."""
 
     term: Fitted
     pieces: TermPieces
     line: TermSummary
-    share: float  # of all importances
+    share: float  # of the sum of all importances
 
     @property
     def height(self) -> float:
-        """From the lowest number that it adds to the highest."""
+        """The range of its contributions, from lowest to highest."""
         return self.line.highest - self.line.lowest
 
     @property
@@ -44,17 +44,17 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """All that parts of the page have in common.
+    """Data shared by all parts of the page.
 
     Attributes
     ----------
     model : AdditiveEstimator
     pieces : ModelPieces
-        In which rare levels are pooled.
+        The model for export, with rare levels pooled.
     pools : dict of int to Pool
-        How, by columns.
+        The pooling of each categorical column.
     shown : tuple of Shown
-        The most important terms, in that order.
+        The most important terms, the most important first.
     class_names : list of str
         Empty in regression.
     target_name : str
@@ -72,24 +72,24 @@ class Content:
 
     @property
     def n_hidden(self) -> int:
-        """Terms that the page does not show."""
+        """Number of terms that are not shown."""
         return len(self.pieces.terms) - len(self.shown)
 
     @cached_property
     def outputs(self) -> list[str]:
-        """The names of what has a score."""
+        """The names of the outputs."""
         if not self.class_names:
             return [self.target_name]
         return self.class_names[1:] if self.pieces.task == "binary" else self.class_names
 
     @property
     def units(self) -> list[str]:
-        """What the scores are."""
+        """Names of the scores' units, one per output."""
         return [score_unit(self.model, name) for name in self.outputs]
 
     @property
     def unit(self) -> str:
-        """What scores are, in a word or two."""
+        """A short name of the scores' unit."""
         if not self.class_names:
             return score_unit(self.model, self.target_name)
         kind = "relative log-odds" if self.pieces.link == "softmax" else "log-odds"
@@ -103,7 +103,7 @@ def read_content(
     target_name: str,
     top: int,
 ) -> Content:
-    """Choose what the page shows."""
+    """Return the content of the page."""
     if top < 1:
         raise ValueError(f"top must be at least 1; got {top}.")
     pools = pools_of(model._columns.counts)
@@ -122,7 +122,7 @@ def read_content(
 
 
 def _importances(model: AdditiveEstimator, terms: list[Fitted]) -> Floats:
-    """Return how much each term moves the scores of the training rows."""
+    """Return the importance of each term on the training rows."""
     alone = curve_importances(model)
     return np.array(
         [

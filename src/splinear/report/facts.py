@@ -1,4 +1,4 @@
-"""What a model is: its data, its terms, how smooth they are, its certificate, its versions."""
+"""The model card: data, terms, smoothness, certificate, parameters and versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Fact", "facts", "headline", "parameters", "versions"]
 
-SHARED = 0.75  # concurvity from which standard errors are up to twice as large
+SHARED = 0.75  # concurvity from which on standard errors are up to twice as large
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Fact:
 
 
 def headline(content: Content) -> str:
-    """Say what the model is, in a sentence."""
+    """Return a sentence that describes the model."""
     model, pieces = content.model, content.pieces
     n_pairs = len(model.terms_.pairs)
     n_curves = len(pieces.terms) - n_pairs
@@ -113,7 +113,7 @@ def _certificate(model: AdditiveEstimator) -> Fact:
 
 
 def parameters(model: AdditiveEstimator) -> list[tuple[str, str]]:
-    """Return the parameters that are not at their defaults."""
+    """Return the parameters that differ from their defaults."""
     defaults = type(model)().get_params(deep=False)
     return [
         (name, shortened(_shown(value), 200))
@@ -129,7 +129,7 @@ def _shown(value: object) -> str:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Return what the page was written with."""
+    """Return the versions of the libraries in use."""
     return [
         ("splinear", version("splinear")),
         ("Python", platform.python_version()),

@@ -1,4 +1,4 @@
-"""How good a model is on rows that it has not seen, as numbers."""
+"""Measures of a model's quality on test rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Measure", "measure"]
 
 @dataclass(frozen=True)
 class Measure:
-    """A number, and what a model without features would reach, which knows the rows' mean.
+    """A measure, and its baseline: that of the best constant prediction.
 
     Attributes
     ----------
     name, value, baseline : str
     hint : str
-        What it says, in a few words.
+        A short explanation.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Measure:
 
 
 def measure(scored: Scored) -> list[Measure]:
-    """Return the measures that suit a model, the most telling first."""
+    """Return the measures for a kind of model, the most informative first."""
     if scored.task == "regression":
         return _of_numbers(scored)
     if scored.task == "multilabel":
@@ -85,7 +85,7 @@ def _of_classes(scored: Scored) -> list[Measure]:
 
 
 def _areas(scored: Scored) -> list[Measure]:
-    """Return the area under the ROC curve, the mean over classes if there are several."""
+    """Return the area under the ROC curve, averaged over classes if there are several."""
     areas = [
         metrics.roc_auc_score(is_it, score, sample_weight=scored.weights)
         for is_it, score in (scored.one_vs_rest(k) for k in scored.positives)
@@ -100,7 +100,7 @@ def _areas(scored: Scored) -> list[Measure]:
 
 
 def _of_probabilities(scored: Scored, shares: Floats) -> list[Measure]:
-    p, known = scored.probability, scored.y >= 0  # a class that was not there in training
+    p, known = scored.probability, scored.y >= 0  # classes may be new in the test rows
     if p is None or not known.any():
         return []
     w = None if scored.weights is None else scored.weights[known]

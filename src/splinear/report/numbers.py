@@ -1,4 +1,4 @@
-"""Numbers as the page writes them, alone and in tables."""
+"""Tables of numbers on the page."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["Drawn", "Numbers", "signed"]
 
 @dataclass(frozen=True)
 class Numbers:
-    """A table."""
+    """A table of text and numbers."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-# Pictures with their captions, the same as numbers, and notes.
+# Pictures with captions, their numbers as a table, and notes.
 Drawn: TypeAlias = tuple[list[tuple[str, str]], Numbers, list[str]]
 
 
 def signed(value: float, places: int) -> str:
-    """Return what is added, with its sign; zero has none."""
+    """Return a number with its sign; zero has none."""
     text = fixed(float(value), places, plus=True).replace("-", "\N{MINUS SIGN}")
     return text if text.strip("+0.,") else text.lstrip("+")

@@ -80,7 +80,7 @@ def _file(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return a policy that lets the page's own style and script work, and nothing be loaded."""
+    """Return a content security policy that allows only the page's own style and script."""
 
     def hashed(text: str) -> str:
         return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
@@ -92,13 +92,13 @@ def _policy(style: str, script: str) -> str:
 
 
 def _embedded(data: Mapping[str, object]) -> str:
-    """Return JSON that cannot end the element it stands in, whatever text it holds."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # all letters in ASCII
+    """Return JSON that is safe inside a script element, whatever text it contains."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # ASCII only
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _reach(content: Content) -> float:
-    """Return the end of the bars of contributions: what terms add in all but few rows."""
+    """Return the range of the bars of contributions, which covers nearly all rows."""
     ends = [max(abs(s.line.lowest), abs(s.line.highest)) for s in content.shown]
     usual = 1.5 * max((s.line.importance for s in content.shown), default=0.0)
     return min(max(ends, default=0.0), usual) or 1.0
@@ -142,7 +142,7 @@ def _has_bands(content: Content) -> bool:
 
 
 def _lines(content: Content) -> list[dict[str, object]]:
-    """Return the table of terms, as text."""
+    """Return the lines of the table of terms, as text."""
     out: list[dict[str, object]] = []
     places = places_for(_reach(content) / 4)
     for k, shown in enumerate(content.shown):

@@ -1,8 +1,8 @@
-"""Levels of few rows, which a report does not name.
+"""Pooling of rare levels, which a report does not name.
 
-A level that nine people share says too much of them. Such levels are pooled: they stand in the page
-as one, "12 rare levels", that adds what they add on average. Of very many levels those are pooled,
-too, that are not among the most frequent, as nobody reads a page of 10,000 names.
+A level with few rows could identify people. Such levels are shown as one, "12 rare levels", with
+their mean effect. If a feature has very many levels, all but the most frequent are pooled as well,
+because nobody reads a page of 10,000 names.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from splinear.export.pieces import (
 
 __all__ = ["LEAST_ROWS", "Pool", "RareLevels", "pool_rare", "pools_of"]
 
-LEAST_ROWS = 10  # in training, of a level that is named
-MOST_NAMED = 200  # levels of a feature
+LEAST_ROWS = 10  # training rows of a level that is named
+MOST_NAMED = 200  # levels named per feature
 
 
 @dataclass(frozen=True)
 class RareLevels:
-    """Levels that are pooled; `most` is the largest number of rows of one of them."""
+    """A number of pooled levels; `most` is the largest number of rows of one of them."""
 
     n: int
     most: int
@@ -43,14 +43,14 @@ class RareLevels:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """How the levels of a feature are pooled.
+    """The pooling of the levels of a feature.
 
     Attributes
     ----------
     named, rare : ndarray of int
-        The places of the levels that are named and of those that are not, in order.
+        Ascending indices of the levels that are named, and of those that are pooled.
     counts : ndarray of shape (n_levels,)
-        Training rows of all levels.
+        Training rows per level.
     """
 
     named: NDArray[np.intp]
@@ -59,7 +59,7 @@ class Pool:
 
     @classmethod
     def of(cls, counts: tuple[int, ...]) -> Pool:
-        """Pool levels that have these numbers of rows."""
+        """Return the pooling of levels with these numbers of rows."""
         rows = np.array(counts, dtype=np.float64)
         is_named = np.zeros(len(rows), dtype=bool)
         is_named[np.argsort(-rows, kind="stable")[:MOST_NAMED]] = True
@@ -67,16 +67,16 @@ class Pool:
         return cls(np.flatnonzero(is_named), np.flatnonzero(~is_named), rows)
 
     def levels(self, levels: tuple[object, ...]) -> tuple[object, ...]:
-        """Return those that are named, and then the others as one."""
+        """Return the named levels, followed by the pooled ones as one."""
         named = tuple(levels[k] for k in self.named)
         if not len(self.rare):
             return named
         return (*named, RareLevels(len(self.rare), int(self.counts[self.rare].max())))
 
     def values(self, values: Floats) -> Floats:
-        """Return numbers of all levels (..., n_levels) as those of the levels that are shown.
+        """Return values of all levels (..., n_levels) as those of the shown levels.
 
-        That of rare levels is the mean over their rows.
+        The value of the pooled levels is the mean over their rows.
         """
         if not len(self.rare):
             return values[..., self.named]
@@ -84,18 +84,18 @@ class Pool:
         return np.concatenate([values[..., self.named], pooled[..., None]], axis=-1)
 
     def sums(self, values: Floats) -> Floats:
-        """Return counts of all levels (n_levels,) as those of the levels that are shown."""
+        """Return counts of all levels (n_levels,) as those of the shown levels."""
         rest = [values[self.rare].sum()] if len(self.rare) else []
         return np.append(values[self.named], rest)
 
 
 def pools_of(counts: Mapping[int, tuple[int, ...]]) -> dict[int, Pool]:
-    """Return how categories are pooled, by their columns."""
+    """Return the pooling of each categorical column."""
     return {j: Pool.of(own) for j, own in counts.items()}
 
 
 def pool_rare(pieces: ModelPieces, pools: Mapping[int, Pool]) -> ModelPieces:
-    """Return a model in which no rare level is named; of it, only the mean of all is known."""
+    """Return the model with pooled levels replaced by their mean."""
     return replace(
         pieces,
         features=tuple(_feature(own, pools.get(j)) for j, own in enumerate(pieces.features)),
@@ -124,7 +124,7 @@ def _surface(term: SurfaceTerm, pools: Mapping[int, Pool]) -> SurfaceTerm:
 
 
 def _axis(axis: SurfaceAxis, values: Floats, pool: Pool | None) -> tuple[SurfaceAxis, Floats]:
-    """Return an axis that has a node per level that is shown, and values along it, its last."""
+    """Return an axis with one node per shown level, and the values along it (last axis)."""
     if pool is None or axis.levels is None or axis.nodes is None:
         return axis, values
     levels = pool.levels(axis.levels)

@@ -1,4 +1,4 @@
-"""The part of the page on how good a model is: measures and their pictures."""
+"""The part of the page on a model's quality: measures and pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from splinear.report.scoring import Scored
 
 __all__ = ["Figure", "Quality", "assess"]
 
-MOST_CLASSES = 12  # of a table of which classes are taken for which
+MOST_CLASSES = 12  # in a confusion matrix
 _ROC_PLACES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -37,14 +37,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Quality:
-    """What the page says of a model's quality.
+    """The measures and pictures of a model's quality.
 
     Attributes
     ----------
     measures : list of Measure
     pictures : list of Figure
     legend : list of (name, text)
-        Of the lines in pictures, if there are several.
+        Legend of the lines in pictures, if there are several.
     is_regression : bool
     """
 
@@ -55,7 +55,7 @@ class Quality:
 
 
 def assess(scored: Scored, target_name: str) -> Quality:
-    """Measure a model, and draw pictures that suit it."""
+    """Return the measures and pictures for scored rows."""
     if scored.task == "regression":
         return Quality(measure(scored), _of_numbers(scored, target_name), [], True)
     curves = roc(scored)

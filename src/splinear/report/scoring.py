@@ -1,4 +1,4 @@
-"""The test rows as a model sees them: what is true, and what it says."""
+"""The test rows with their true targets and predictions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Scored:
     ----------
     task : {"regression", "binary", "multiclass", "multilabel"}
     y : ndarray of shape (n,) or (n, n_labels)
-        Numbers; the numbers of classes, -1 for one that training did not have; or 0 and 1.
+        Numbers; indices of classes, -1 for one that did not occur in training; or 0 and 1.
     prediction : ndarray of the same shape
     score : ndarray of shape (n, n_outputs)
     probability : ndarray of shape (n, n_classes) or None
     weights : ndarray of shape (n,) or None
     classes : sequence of str
-        How they are called; none in regression.
+        Names of the classes; empty in regression.
     power : {1, 2} or None
-        1 if the target is a count and 2 if it is a positive number, under a log link.
+        Under a log link, 1 for counts and 2 for positive numbers.
     """
 
     task: str
@@ -50,13 +50,13 @@ class Scored:
 
     @property
     def positives(self) -> range:
-        """The classes that have a curve each: the second of two, else all."""
+        """The classes with a ROC curve: the second of two, or else all."""
         if self.task == "regression":
             return range(0)
         return range(1, 2) if self.task == "binary" else range(len(self.classes))
 
     def one_vs_rest(self, k: int) -> tuple[AnyArray, Floats]:
-        """Return which rows are of class k, and how much the model thinks so."""
+        """Return whether each row has class k, and its score or probability for it."""
         is_it = self.y[:, k] == 1 if self.task == "multilabel" else self.y == k
         if self.probability is not None:
             return is_it, self.probability[:, k]
@@ -70,7 +70,7 @@ def score_rows(
     sample_weight: Input,
     class_names: list[str],
 ) -> Scored:
-    """Compare the scores of rows, (n, n_outputs), with the truth."""
+    """Return rows with their scores (n, n_outputs) and true targets."""
     task, link = task_and_link(model)
     outputs = model._outputs
     truth = _read(y, task)
@@ -102,7 +102,7 @@ def score_rows(
 
 
 def _read(y: Input, task: str) -> AnyArray:
-    """Return the true targets, (n,) or (n, n_labels); none may be missing."""
+    """Return the true targets, (n,) or (n, n_labels); raise if one is missing."""
     truth = np.asarray(y)
     if task == "multilabel":
         return truth
@@ -111,6 +111,6 @@ def _read(y: Input, task: str) -> AnyArray:
 
 
 def _numbers(labels: AnyArray, known: list[object]) -> AnyArray:
-    """Return the numbers of classes, -1 for those that are not known."""
+    """Return the indices of classes; -1 for unknown ones."""
     place = {label: k for k, label in enumerate(known)}
     return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Where rows lie along each feature: in the test data, or else as the model remembers training."""
+"""Distributions of features: of the test rows, or else as stored with the model."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from splinear.report.pooling import Pool
 
 __all__ = ["LevelCounts", "Spread", "count_levels", "spread_of"]
 
-MOST_VALUES = 40  # of a feature of whole numbers that is drawn value by value
-_WITHIN = 8  # places at which the mass of a knot is put
+MOST_VALUES = 40  # of a feature of integers that is drawn value by value
+_WITHIN = 8  # points over which the mass of a knot is spread
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Weighted places of a numeric feature.
+    """The distribution of a numeric feature, as weighted points.
 
     Attributes
     ----------
     places, weights : ndarray of shape (n,)
-        In ascending order; weights sum to 1, or there are no places.
+        Ascending points; weights sum to 1 unless there are no points.
     missing : float
         The share of rows in which the feature is missing.
     """
@@ -35,7 +35,7 @@ class Spread:
     missing: float
 
     def quantile(self, share: float, otherwise: float) -> float:
-        """Return the place below which a share of the rows lies."""
+        """Return the quantile of a share; `otherwise` if there are no points."""
         if not len(self.places):
             return otherwise
         at = int(np.searchsorted(np.cumsum(self.weights), share * (1.0 - 1e-12)))
@@ -43,7 +43,7 @@ class Spread:
 
     @property
     def few_values(self) -> Floats | None:
-        """The values, if they are few whole numbers."""
+        """The values, if they are few integers; None otherwise."""
         values = np.unique(self.places)
         whole = len(values) > 0 and bool((values == np.round(values)).all())
         return values if whole and len(values) <= MOST_VALUES else None
@@ -51,14 +51,14 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class LevelCounts:
-    """The share of rows of each level that is shown, (n_shown,), and of missing values."""
+    """The share of rows of each shown level, (n_shown,), and of missing values."""
 
     shares: Floats
     missing: float
 
 
 def spread_of(term: FittedTerm, table: InMemory | None) -> Spread:
-    """Return where rows lie along a curve, within the range of training."""
+    """Return the distribution of a curve's feature within the training range."""
     if table is None:
         return _of_training(term)
     column = column_of(table, term.features[0]).astype(np.float64)
@@ -68,7 +68,7 @@ def spread_of(term: FittedTerm, table: InMemory | None) -> Spread:
 
 
 def _of_training(term: FittedTerm) -> Spread:
-    """Return the masses of basis functions: the mean of each over the training rows."""
+    """Return the distribution in training, from the means of the basis functions."""
     group, knots = term.group, term.knots
     gaps = 0.0 if group.gap_share is None else float(group.gap_share[0])
     if not len(knots) and term.lo == term.hi:
@@ -91,7 +91,7 @@ def _of_training(term: FittedTerm) -> Spread:
 
 
 def _smeared(places: Floats, masses: Floats, lo: float, hi: float, gaps: float) -> Spread:
-    """Put the mass of each place evenly between the middles to its neighbors."""
+    """Spread the mass of each point evenly to the midpoints to its neighbors."""
     edges = np.concatenate([[lo], (places[1:] + places[:-1]) / 2, [hi]])
     within = (np.arange(_WITHIN) + 0.5) / _WITHIN
     spread = edges[:-1, None] + np.diff(edges)[:, None] * within
@@ -99,7 +99,7 @@ def _smeared(places: Floats, masses: Floats, lo: float, hi: float, gaps: float) 
 
 
 def count_levels(term: FittedTerm, pool: Pool, table: InMemory | None) -> LevelCounts:
-    """Return how many rows have the levels of a category."""
+    """Return the shares of rows of the levels of a category."""
     if table is None:
         gap_share = term.group.gap_share
         missing = 0.0 if gap_share is None else float(gap_share[0])

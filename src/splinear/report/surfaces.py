@@ -1,4 +1,4 @@
-"""From the surface of a pair to heat maps, one per class."""
+"""Heat maps of surfaces, one per class."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from splinear.report.spreads import count_levels, spread_of
 __all__ = ["draw_surface"]
 
 MOST_LEVELS, MOST_MAPS = 10, 10
-_CELLS, _FEW_CELLS, _FEW_CELLS_FROM = 28, 16, 3  # along numbers; fewer if there are many maps
-_PALE = 0.02  # of the height of the widest term: what is less is pale
+_CELLS, _FEW_CELLS, _FEW_CELLS_FROM = 28, 16, 3  # per numeric axis; fewer for many maps
+_PALE = 0.02  # of the height of the largest term: smaller values are pale
 _NEAR = 1.5  # cells within which a row counts as near
 
 
 class _Side:
-    """One axis of a surface, cut into cells."""
+    """One axis of a surface, divided into cells."""
 
     def __init__(self, content: Content, axis: SurfaceAxis, n_cells: int) -> None:
         self.axis = axis
@@ -49,12 +49,12 @@ class _Side:
             self.labels = [str(axis.levels[int(k)]) for k in shown]
             of = np.full(len(pool.counts), len(pool.named))
             of[pool.named] = np.arange(len(pool.named))
-            self.place = of  # of a level among those that are shown, rare ones pooled
+            self.place = of  # index of each level among the shown ones, with rare levels pooled
         levels = () if scale is not None else tuple(self.labels)
         self.side = HeatSide(axis.name, scale, levels, len(self.nodes))
 
     def cells(self, column: Floats) -> NDArray[np.intp]:
-        """Return the cells that rows lie in, -1 for none."""
+        """Return the cell of each row; -1 for none."""
         out = np.full(len(column), -1, dtype=np.intp)
         there = ~np.isnan(column)
         if self.axis.levels is None:
@@ -80,7 +80,7 @@ def _scale(axis: SurfaceAxis, wanted: Axis) -> Axis:
 
 
 def draw_surface(content: Content, shown: Shown) -> Drawn:
-    """Return heat maps of a surface, numbers of it, and notes."""
+    """Return the heat maps of a surface, a table of its values, and notes."""
     pieces, pair = shown.pieces, shown.term
     assert isinstance(pieces, SurfaceTerm)
     assert isinstance(pair, FittedPair)
@@ -105,13 +105,13 @@ def draw_surface(content: Content, shown: Shown) -> Drawn:
 
 
 def _bilinear(values: Floats, x: Floats, z: Floats) -> Floats:
-    """Return a table's values at places between its nodes, (n_x, n_z)."""
+    """Return a table, interpolated at positions x and z between its nodes, (n_x, n_z)."""
     along = np.array([np.interp(x, np.arange(len(values)), column) for column in values.T])
     return np.array([np.interp(z, np.arange(len(along)), row) for row in along.T])
 
 
 def _empty(content: Content, x: _Side, z: _Side) -> NDArray[np.bool_] | None:
-    """Return the cells that no test row is near; None: there are no test rows."""
+    """Return whether no test row is near each cell; None without test rows."""
     if content.table is None:
         return None
     j, k = (side.cells(column_of(content.table, side.axis.feature)) for side in (x, z))
@@ -130,7 +130,7 @@ def _nearness(side: _Side) -> Floats:
 
 
 def _numbers(content: Content, x: _Side, z: _Side, f: Floats, output: int) -> Numbers:
-    """Return a coarse table of a surface."""
+    """Return a coarse table of a surface's values."""
     rows, columns = (_some(side) for side in (x, z))
     places = places_for(float(np.abs(f).max()))
     of = f" ({content.outputs[output]})" if content.pieces.n_outputs > 1 else ""

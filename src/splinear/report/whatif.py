@@ -1,7 +1,7 @@
-"""The terms of a model for the page's script, and what a reader can change.
+"""The what-if panel: its controls, and the terms of a model for the page's script.
 
-Arrays are written as the base64 of little-endian doubles, so nothing is rounded: what the page
-computes is what the model does, but for the order of sums.
+Arrays are written as base64 of little-endian doubles, without rounding, so the page computes the
+same as the model up to the order of sums.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | Mapping[str, Value]
 
 @dataclass(frozen=True)
 class Control:
-    """What a reader changes a feature with.
+    """The control of a feature in the panel.
 
     Attributes
     ----------
@@ -42,15 +42,15 @@ class Control:
         The column of X.
     name : str
     levels : tuple of str or None
-        Of a category.
+        The levels of a category; None for numbers.
     typical : str
-        The value to begin with: a number, or the place of a level.
+        The initial value: a number, or the index of a level.
     lo, hi : str
-        The range of numbers in training.
+        The training range of a number.
     step : str
-        Of a slider.
+        The step of the slider.
     missing, unseen : bool
-        Whether there were missing values in training, and whether the model takes other levels.
+        Whether there were missing values in training, and whether unseen levels are allowed.
     """
 
     feature: int
@@ -66,18 +66,18 @@ class Control:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The panel in which a reader changes values.
+    """The panel in which values can be changed.
 
     Attributes
     ----------
     controls : tuple of Control
-        In the order of importance.
+        By importance.
     surfaces : tuple of (place among the terms of `data`, name)
-        What adds to the score without a control of its own.
+        Surfaces, which have no controls of their own.
     data : dict
-        For the page's script.
+        Data for the page's script.
     n_fixed : int
-        Terms that the page does not show, which stay at their means.
+        Number of terms that are not shown, and stay at their means.
     """
 
     controls: tuple[Control, ...]
@@ -87,7 +87,7 @@ class WhatIf:
 
 
 def what_if(content: Content) -> WhatIf:
-    """Return what the panel needs."""
+    """Return the panel."""
     pieces = content.pieces
     curves = {t.feature: t for t in pieces.terms if not isinstance(t, SurfaceTerm)}
     surfaces = [s.pieces for s in content.shown if isinstance(s.pieces, SurfaceTerm)]
@@ -112,7 +112,7 @@ def what_if(content: Content) -> WhatIf:
     )
 
 
-# -- what a reader changes ---------------------------------------------------------------------
+# -- controls ----------------------------------------------------------------------------------
 
 
 def _control(content: Content, feature: Feature, term: TermPieces) -> Control:
@@ -120,7 +120,7 @@ def _control(content: Content, feature: Feature, term: TermPieces) -> Control:
     unseen = isinstance(term, CategoryTerm) and term.unseen is not None
     fitted = content.model.terms_.of_feature(term.feature)
     assert isinstance(fitted, FittedTerm)
-    missing = fitted.had_missing  # else the panel would be full of boxes
+    missing = fitted.had_missing  # otherwise most features would have a checkbox
     if isinstance(term, CategoryTerm):
         pool = content.pools[term.feature]
         names = tuple(map(str, term.levels))
@@ -140,7 +140,7 @@ def _is_whole(term: FittedTerm, spread: Spread) -> bool:
 
 
 def _typical(term: FittedTerm, spread: Spread, *, whole: bool) -> str:
-    """Return a number near the median, of few digits."""
+    """Return a number near the median, with few digits."""
     middle = spread.quantile(0.5, 0.5 * term.lo + 0.5 * term.hi)
     width = term.hi - term.lo
     if whole:
@@ -153,7 +153,7 @@ def _typical(term: FittedTerm, spread: Spread, *, whole: bool) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-# -- what the script computes ------------------------------------------------------------------
+# -- data for the script -----------------------------------------------------------------------
 
 
 def _term(term: TermPieces) -> Value:

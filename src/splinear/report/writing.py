@@ -1,4 +1,4 @@
-"""From a model and test rows to a page.
+"""report.write: writes the page of a model.
 
 >>> import tempfile
 >>> from pathlib import Path

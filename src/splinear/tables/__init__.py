@@ -1,1 +1,1 @@
-"""Tables: arrays, data frames, sparse matrices and files, as rows of numbers to be read."""
+"""Tables: a common interface to arrays, data frames, sparse matrices and files."""

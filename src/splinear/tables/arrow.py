@@ -1,4 +1,4 @@
-"""Tables of Arrow: columns by name, of numbers, text and more, read in batches."""
+"""Base class of tables that are read by Arrow in batches: columns with names."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from splinear.tables.values import Kind, Values
 
 __all__ = ["Arrow", "ArrowTable", "import_arrow", "names_of"]
 
-# Arrow has no types for a type checker, and is imported only where it is needed.
+# pyarrow has no type hints, and is imported only when needed.
 Arrow: TypeAlias = Any
 
 
 class ArrowTable(Table):
-    """Columns by name, in one or several parts.
+    """Columns with names, in one or several parts.
 
-    `schemas` are those of all parts, each with what to call it in a message; `chosen` the columns
-    that are features, in order (None: all but the index of a data frame that was written to the
-    file). What is not read need not be of numbers.
+    `schemas` holds the name of each part, for messages, and its schema. `chosen` lists the columns
+    that are features, in order; None for all except the index of a data frame that was written to
+    the file. Columns that are not read may hold anything.
     """
 
     is_on_disk = True
@@ -52,7 +52,7 @@ class ArrowTable(Table):
         features = [name for name in self.all_names if name not in index]
         self.features = features if chosen is None else list(chosen)
         self.names = self.features
-        self.blank: frozenset[str] = frozenset()  # features that are not read, but count as 0
+        self.blank: frozenset[str] = frozenset()  # features that are not read and count as 0
 
     def _refuse_repeated(self, where: str) -> None:
         repeated = sorted({name for name in self.all_names if self.all_names.count(name) > 1})
@@ -69,7 +69,7 @@ class ArrowTable(Table):
 
     @cached_property
     def kinds(self) -> list[Kind]:
-        """What each feature holds: in all parts, or what is no number in one of them."""
+        """What each feature holds; if parts differ, a kind that is not a number."""
         return [self._kind(name) for name in self.features]
 
     def _kind(self, name: str) -> Kind:
@@ -80,13 +80,13 @@ class ArrowTable(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         read = [name for name in self.features if name not in self.blank]
         types = {schema.field(name).type for _, schema in self.schemas for name in read}
         return float_type(*[_numpy_type(found) for found in types])
 
     def select_names(self, names: Sequence[str]) -> ArrowTable:
-        """Return the table with these features alone, in this order."""
+        """Return the table with these features only, in this order."""
         missing = [name for name in names if name not in self.all_names]
         if missing:
             raise ValueError(
@@ -99,7 +99,7 @@ class ArrowTable(Table):
         return other
 
     def matched(self, names: list[str] | None, n_columns: int, zero_based: bool | None) -> Table:
-        """Return the table with the columns of that of fit, found by their names."""
+        """Return the table with the columns seen in fit, found by name."""
         del n_columns, zero_based
         return self if names is None else self.select_names(names)
 
@@ -119,7 +119,7 @@ class ArrowTable(Table):
         raise NotImplementedError
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time."""
+        """Yield slices of rows and their values, in order."""
         wanted = [self.features[j] for j in columns] if columns is not None else self.features
         dtype = self.dtype
         for rows, batch in self._rows(wanted):
@@ -127,16 +127,16 @@ class ArrowTable(Table):
             for k, name in enumerate(wanted):
                 if name not in self.blank:
                     out[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
-            del batch  # or it would stay until the next one is there
+            del batch  # otherwise it would be kept until the next one is read
             yield rows, out
 
     def columns(self, wanted: ColumnNumbers) -> Iterator[tuple[slice, list[Values]]]:
-        """Yield all rows in order, some at a time, as columns of whatever they hold."""
+        """Yield slices of rows and lists of their columns, unconverted, in order."""
         names = [self.features[j] for j in wanted]
         for rows, batch in self._rows(names):
             zeros = np.zeros(rows.stop - rows.start, dtype=np.float32)
             data = [zeros if name in self.blank else _series(batch, name) for name in names]
-            del batch  # as above
+            del batch  # see `chunks`
             yield rows, data
 
     def _rows(self, names: list[str]) -> Iterator[tuple[slice, Arrow]]:
@@ -151,7 +151,7 @@ class ArrowTable(Table):
         import_module("pyarrow").default_memory_pool().release_unused()
 
     def _check_rows(self, found: int, right: bool) -> None:
-        """Refuse rows that are not as many as announced: room was made for those."""
+        """Raise unless there are as many rows as announced, for which memory was allocated."""
         if not right:
             raise ValueError(
                 f"{self} announces {self.n_rows:,} rows, and {found:,} were read; it is damaged, "
@@ -162,7 +162,7 @@ class ArrowTable(Table):
         """Return the target: y itself, or the column that it names."""
         if not isinstance(y, str):
             return y
-        self.select_names([y])  # or an error
+        self.select_names([y])  # raises if it is missing
         column = [batch.column(y) for batch in self._batches([y], 2**20)]
         if any(part.null_count for part in column):
             raise ValueError(f"The column {y!r} of {self} has missing values; y must have none.")
@@ -170,7 +170,7 @@ class ArrowTable(Table):
 
 
 def import_arrow(what: object, module: str = "pyarrow") -> Arrow:
-    """Import Arrow, or a part of it, or say how to install it."""
+    """Import pyarrow or one of its modules; raise an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -180,7 +180,7 @@ def import_arrow(what: object, module: str = "pyarrow") -> Arrow:
 
 
 def names_of(where: str, schema: Arrow) -> list[str]:
-    """Return the names of columns, or say that they are no text; `where` they are, for people."""
+    """Return the names of columns; raise if they are not UTF-8, naming the file `where`."""
     try:
         return list(schema.names)
     except UnicodeDecodeError as error:
@@ -204,14 +204,14 @@ def _numpy_type(found: Arrow) -> np.dtype[np.generic]:
 
 
 def _series(batch: Arrow, name: str) -> Values:
-    """Return a column of a batch as narwhals sees it."""
+    """Return a column of a batch as a narwhals series."""
     column = import_module("pyarrow").chunked_array([batch.column(name)])
     series: Values = nw.from_native(column, series_only=True)
     return series
 
 
 def _target_values(part: Arrow) -> AnyArray:
-    """Return a piece of the target; whole numbers and text as they are."""
+    """Return a part of the target as an array; integers and text stay as they are."""
     types = import_module("pyarrow.types")
     if types.is_dictionary(part.type):
         part = part.dictionary_decode()

@@ -1,4 +1,4 @@
-"""Checks at the boundary: once, before any work, with messages that name what is wrong."""
+"""Checks of the user's input, made once, with messages that name what is wrong."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = [
 
 
 def feature_label(estimator: BaseEstimator, j: int) -> str:
-    """Name feature j as a user knows it."""
+    """Return the name of feature j for messages."""
     names = getattr(estimator, "feature_names_in_", None)
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
 def read_numeric(estimator: BaseEstimator, X: Input, *, reset: bool) -> Table:
-    """Read X, all of whose columns must hold numbers; NaN and infinity are not looked for yet."""
+    """Open X, all of whose columns must hold numbers; NaN and infinity are not checked yet."""
     table = open_table(X, type(estimator).__name__)
     table = check_columns(estimator, table, reset=reset)
     check_size(estimator, table)
@@ -45,7 +45,7 @@ def read_numeric(estimator: BaseEstimator, X: Input, *, reset: bool) -> Table:
 
 
 def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table:
-    """Note the number and names of columns in fit, or compare them; those of files, by name."""
+    """Set n_features_in_ and feature_names_in_ if `reset`, or compare with them."""
     if table.given is not None:
         if not reset and _is_as_in_fit(estimator, table):
             return table
@@ -65,14 +65,14 @@ def check_columns(estimator: BaseEstimator, table: Table, *, reset: bool) -> Tab
 
 
 def _with_names(table: Table) -> object:
-    """Return the user's table, or its names if this scikit-learn does not know such tables."""
+    """Return the user's table, or its names if scikit-learn cannot read those itself."""
     is_known = table.names is None or get_feature_names(table.given) is not None
     return table.given if is_known else _Names(table.shape, table.names)
 
 
 @dataclass(frozen=True)
 class _Names:
-    """A table without values, in the form that scikit-learn asked tables for before 1.8."""
+    """A table without values, with the interface that scikit-learn used before 1.8."""
 
     shape: tuple[int, int]
     names: Sequence[str] | None
@@ -86,7 +86,7 @@ class _Names:
 
 
 def _is_as_in_fit(estimator: BaseEstimator, table: Table) -> bool:
-    """Tell whether names and number of columns are those of fit; if not, scikit-learn says how."""
+    """Return whether the names and number of columns are those seen in fit."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         is_array = isinstance(table.given, np.ndarray)
@@ -95,7 +95,7 @@ def _is_as_in_fit(estimator: BaseEstimator, table: Table) -> bool:
 
 
 def check_size(estimator: BaseEstimator, table: Table) -> None:
-    """Refuse a table without rows or columns, or of too many columns, naming its shape."""
+    """Raise if a table has no rows, no columns or too many columns."""
     if 0 in table.shape:
         what, plural = ("row", "sample(s)") if table.shape[0] == 0 else ("feature", "feature(s)")
         raise ValueError(
@@ -111,7 +111,7 @@ def check_size(estimator: BaseEstimator, table: Table) -> None:
 
 
 def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
-    """Validate the rows' weights: None, or one finite number >= 0 per row, not all 0."""
+    """Return checked weights: None, or one finite number >= 0 per row, not all 0."""
     if sample_weight is None:
         return None
     weights: Floats = check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64)
@@ -134,11 +134,11 @@ def column_ranges(
     gaps: bool = False,
     n_threads: int = 1,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return lowest and highest value of every column, and which have missing values.
+    """Return the lowest and highest value of every column, and whether it has missing values.
 
-    `kept` (n_rows,) marks the rows that count; None: all. Infinity is refused, and so is NaN unless
-    `gaps`, naming the column. The ends of a column of gaps alone are NaN. Columns that the
-    estimator drops may hold anything, and count as such.
+    `kept` (n_rows,) marks the rows with a positive weight; None if all have one. Infinity raises an
+    error that names the column, and so does NaN unless `gaps`. The range of a column with missing
+    values only is NaN, as is that of columns that the estimator drops.
     """
     with np.errstate(invalid="ignore"):
         lo, hi, has_gap = table.ends(kept, n_threads)
@@ -156,7 +156,7 @@ def column_ranges(
 def check_in_range(
     estimator: BaseEstimator, values: AnyArray, j: int, lo: float, hi: float, first_row: int = 0
 ) -> None:
-    """Refuse values (n,) of column j that lie outside [lo, hi]; they start at row `first_row`."""
+    """Raise if values (n,) of column j, from row `first_row` on, are outside [lo, hi]."""
     outside = (values < lo) | (values > hi)
     if outside.any():
         row = int(np.argmax(outside))
@@ -170,7 +170,7 @@ def check_in_range(
 def _check_finite(
     estimator: BaseEstimator, table: Table, bad: NDArray[np.bool_], found: str
 ) -> None:
-    """Refuse NaN or infinity in columns that were found to have some."""
+    """Raise if any column is `bad`, naming the first row with NaN or infinity."""
     if not bad.any():
         return
     wrong_in = np.isnan if found == "NaN" else np.isinf
@@ -189,8 +189,8 @@ def _check_finite(
 
 
 def _advice(estimator: BaseEstimator, found: str) -> str:
-    """Say what to do about NaN or infinity."""
-    if found == "infinity":  # which imputers refuse, too
+    """Return advice on what to do about NaN or infinity."""
+    if found == "infinity":  # which imputers do not accept either
         gaps = getattr(estimator, "missing", None) == "level"
         other = "NaN, a missing value" if gaps else "finite numbers"
         return f"Replace it by {other}, or leave such rows out."

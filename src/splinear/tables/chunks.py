@@ -1,4 +1,4 @@
-"""Pieces of a table as the core reads them: arrays of floats, or CSR matrices."""
+"""Chunks of a table in the form that the core reads: arrays of floats, or CSR matrices."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = [
     "csr_parts",
     "dense_columns",
     "float_type",
-    "in_order",
     "least_nonzero",
     "ranges",
+    "sorted_columns",
     "window",
 ]
 
@@ -34,9 +34,9 @@ DOUBLE = np.dtype(np.float64)
 
 
 def float_type(*dtypes: np.dtype[np.generic]) -> np.dtype[np.floating]:
-    """Return the type in which numbers of these types are read.
+    """Return the data type in which numbers of these types are read.
 
-    float32 if all are of that type, so that they need no copy; else float64.
+    It is float32 if all have this type, so that they need no copy, and float64 otherwise.
     """
     if len(dtypes) == 1 and dtypes[0] == DOUBLE:
         return DOUBLE
@@ -45,22 +45,22 @@ def float_type(*dtypes: np.dtype[np.generic]) -> np.dtype[np.floating]:
 
 
 def as_floats(X: AnyArray) -> AnyArray:
-    """Return an array as the core reads it; X itself if it is so."""
+    """Return X as an aligned array of floats; X itself if it is one."""
     wanted = float_type(X.dtype)
     return X if X.dtype == wanted and X.flags.aligned else X.astype(wanted)
 
 
-def in_order(
+def sorted_columns(
     X: AnyArray, rows: NDArray[np.integer], columns: NDArray[np.integer], n_threads: int
 ) -> AnyArray:
-    """Return X[rows][:, columns].T, each column of X in ascending order, NaN last."""
+    """Return X[rows][:, columns].T with each row sorted in ascending order, NaN last."""
     if X.dtype == float_type(X.dtype) and X.flags.aligned:
         rows, columns = (np.ascontiguousarray(some, dtype=np.int64) for some in (rows, columns))
         found: AnyArray = _core.sorted_columns(X, rows, columns, n_threads)
         return found
     values = X[np.ix_(rows, columns)].T
     out = np.empty(values.shape, dtype=values.dtype)
-    for start in range(0, len(out), 8):  # neighbors lie in the same lines of memory
+    for start in range(0, len(out), 8):  # neighboring columns share cache lines
         some = slice(start, start + 8)
         out[some] = values[some]
         out[some].sort(axis=1)
@@ -70,9 +70,9 @@ def in_order(
 def window(
     X: AnyArray, rows: NDArray[np.integer], columns: NDArray[np.integer]
 ) -> tuple[AnyArray, NDArray[np.int64], NDArray[np.int64]]:
-    """Return an array that the core reads, and which of its rows and columns are these of X.
+    """Return an array for the core, and the indices in it of these rows and columns of X.
 
-    It is X itself, if the core reads that.
+    The array is X itself if the core can read it.
     """
     if X.dtype != float_type(X.dtype) or not X.flags.aligned:
         X = as_floats(X[np.ix_(rows, columns)])
@@ -95,7 +95,7 @@ def as_sparse(chunk: Chunk) -> sparse.csr_array:
 
 
 def dense_columns(chunk: Chunk) -> Iterator[AnyArray]:
-    """Yield the columns of a chunk, zeros written out, one at a time."""
+    """Yield the columns of a chunk as dense arrays."""
     if not isinstance(chunk, sparse.csr_array):
         yield from chunk.T
         return
@@ -105,7 +105,7 @@ def dense_columns(chunk: Chunk) -> Iterator[AnyArray]:
 
 
 def as_csr(given: Input) -> sparse.csr_array:
-    """Return a sparse matrix by rows, in floats, columns ascending, without zeros."""
+    """Return a sparse matrix as canonical CSR in floats, without stored zeros."""
     if hasattr(given, "check_format"):  # the core does not check indices itself
         given.check_format(full_check=True)
     X = sparse.csr_array(given)
@@ -118,7 +118,7 @@ def as_csr(given: Input) -> sparse.csr_array:
 
 
 def csr_parts(X: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], AnyArray]:
-    """Return where the rows start, columns and values: as the core reads them."""
+    """Return the row starts, column indices and values in the types that the core reads."""
     return (
         X.indptr.astype(np.int64, copy=False),
         X.indices.astype(np.int32, copy=False),
@@ -127,9 +127,9 @@ def csr_parts(X: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]
 
 
 def ranges(chunk: Chunk, n_threads: int = 1) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return the lowest and highest value of every column, zeros included.
+    """Return the lowest and highest value of every column, and whether it has NaN.
 
-    And which columns have NaN; these are left out of the others, which are NaN if nothing is left.
+    Zeros of sparse columns count. NaN is ignored; the range of a column with NaN only is NaN.
     """
     if isinstance(chunk, sparse.csr_array):
         lo, hi = min_max_axis(chunk, axis=0, ignore_nan=True)
@@ -143,7 +143,7 @@ def ranges(chunk: Chunk, n_threads: int = 1) -> tuple[Floats, Floats, NDArray[np
 
 
 def least_nonzero(chunk: Chunk) -> Floats:
-    """Return the lowest value of every column, zeros left out; infinity if none is left."""
+    """Return the lowest non-zero of every column; infinity if there is none."""
     if not isinstance(chunk, sparse.csr_array):
         return np.asarray(np.where(chunk != 0, chunk, np.inf).min(axis=0), dtype=np.float64)
     columns = chunk.tocsc()

@@ -13,27 +13,27 @@ from splinear.tables.files import checked_paths
 
 __all__ = ["CsvFile"]
 
-LOOKED_AT = 2**16  # bytes at the beginning of a file, which show how it is written
-MISSING = "?"  # what stands for a missing value, beside what Arrow takes for one
-WIDER = {"int64": "float64", "null": "float64"}  # types by their names; of others, text
+LOOKED_AT = 2**16  # bytes at the beginning of a file, from which its dialect is found
+MISSING = "?"  # a missing value, in addition to Arrow's own
+WIDER = {"int64": "float64", "null": "float64"}  # by names of types; others become text
 
 
 class CsvFile(ArrowTable):
     """The rows of a CSV file with names in its first line.
 
-    Columns whose values all are whole numbers, numbers, or true and false are read as such, others
-    as text. The types come from the first rows; where a later value is of another type, the
-    column's type is widened and the file is read again from its start. Empty fields, "NA", "NaN",
-    "null", "?" and the like are missing values. A file whose name ends in .gz or .bz2 is
-    decompressed while it is read.
+    Columns of integers, numbers or booleans are read as such, others as text. The types come from
+    the first rows; if a later value has another type, the column's type is widened and the file is
+    read again from its start. Empty fields, "NA", "NaN", "null", "?" and the like are missing
+    values. A file whose name ends in .gz or .bz2 is decompressed while it is read.
 
     Parameters
     ----------
     path : path
     delimiter : str, default=None
-        What delimits fields; None: a comma, semicolon, tab or bar, as the first lines show.
+        The character between fields; None to find it (a comma, semicolon, tab or bar) from the
+        first lines.
     text : collection of str, default=()
-        Columns that are read as text, whatever they hold; those that are not there do not matter.
+        Columns that are read as text, whatever they hold; names that do not exist are ignored.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class CsvFile(ArrowTable):
         return str(self.path)
 
     def _head(self) -> str:
-        """Return the first lines of the file, all of them whole if there are several."""
+        """Return the first lines of the file, without an incomplete last one."""
         arrow = import_arrow(self.path)
         try:
             with arrow.input_stream(self.path) as stream:
                 head = stream.read(LOOKED_AT)
-        except OSError as error:  # of a file that is not compressed, for example
+        except OSError as error:  # for example a .gz file that is not compressed
             raise ValueError(f"{self.path} cannot be read as CSV: {error}") from error
         whole = head.rpartition(b"\n")[0] if len(head) == LOOKED_AT else head
         return str((whole or head).decode("utf-8-sig", errors="replace"))
 
     def _settled(self) -> tuple[Arrow, int]:
-        """Return the schema that all rows are of, and their number."""
+        """Return the schema that fits all rows, and their number."""
         arrow = import_arrow(self.path)
         while True:
             reader = None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray
 from splinear.tables import table as sizes
-from splinear.tables.chunks import Chunk, as_floats, float_type, in_order, window
+from splinear.tables.chunks import Chunk, as_floats, float_type, sorted_columns, window
 from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["ArrayTable", "pieces"]
@@ -37,21 +37,21 @@ class ArrayTable(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return float_type(self.array.dtype)
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time."""
+        """Yield slices of rows and their values, in order."""
         for rows, piece in self._pieces(sizes.READ_AT_ONCE):
             yield rows, as_floats(_some(piece, columns))
 
     def long_chunks(self) -> Iterator[tuple[slice, Chunk]]:
-        """Yield the same, in few pieces where none is copied."""
+        """Yield long chunks if they need no copy."""
         for rows, piece in self._pieces(sizes.SHARED_AT_ONCE):
             yield rows, as_floats(piece)
 
     def _pieces(self, n_values: int) -> Iterator[tuple[slice, AnyArray]]:
-        """Yield all rows in order, so many values at a time; fewer where they are copied."""
+        """Yield slices and rows in order, about `n_values` at a time; fewer if they are copied."""
         is_read = self.array.dtype == self.dtype and self.array.flags.aligned
         copied = self.is_on_disk or not is_read
         start = 0
@@ -60,25 +60,25 @@ class ArrayTable(Table):
             start += len(piece)
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
-        """Return some rows of some columns or all."""
-        if self.is_on_disk:  # in order, and pages do not stay
+        """Return some rows of some columns, or of all."""
+        if self.is_on_disk:  # read in order, without keeping pages in memory
             return super().sample(rows, columns)
         if columns is None:
             return np.asarray(self.array[rows])
         return np.asarray(self.array[np.ix_(rows, np.asarray(columns))])
 
-    def in_order(
+    def sorted_columns(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
-        """Return the values of some columns in some rows, (n_columns, n_rows), each ascending."""
+        """Return some columns of some rows, (n_columns, n_rows), each sorted ascending."""
         if self.is_on_disk:
-            return super().in_order(rows, columns, n_threads)
-        return in_order(self.array, rows, np.asarray(columns), n_threads)
+            return super().sorted_columns(rows, columns, n_threads)
+        return sorted_columns(self.array, rows, np.asarray(columns), n_threads)
 
     def window(
         self, rows: NDArray[np.integer], columns: ColumnNumbers
     ) -> tuple[AnyArray, NDArray[np.int64], NDArray[np.int64]]:
-        """Return an array of floats, and which of its rows and columns are these."""
+        """Return an array of floats, and the indices in it of these rows and columns."""
         if self.is_on_disk:
             return super().window(rows, columns)
         return window(self.array, rows, np.asarray(columns))
@@ -89,7 +89,7 @@ class ArrayTable(Table):
 
 
 def pieces(array: AnyArray, n_rows: int) -> Iterator[AnyArray]:
-    """Yield an array n_rows at a time; pages of a mapped file do not stay in memory."""
+    """Yield an array n_rows at a time; pages of a memory-mapped file are released."""
     pages = _map_of(array)
     for start in range(0, len(array), n_rows):
         yield array[start : start + n_rows]
@@ -102,10 +102,10 @@ def _some(piece: AnyArray, columns: ColumnNumbers | None) -> AnyArray:
 
 
 def _map_of(array: AnyArray) -> mmap.mmap | None:
-    """Return the map of a file that an array lies in, if its pages can be let go without a loss."""
+    """Return the memory map that holds an array, if its pages can be released without loss."""
     base: object = array
     while isinstance(base, np.ndarray):
-        # Pages of a map of mode "c" hold changes that are nowhere else.
+        # Pages of a map with mode "c" hold changes that are not in the file.
         if isinstance(base, np.memmap) and base.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
             pages: mmap.mmap | None = getattr(base, "_mmap", None)
             return pages

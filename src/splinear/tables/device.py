@@ -25,12 +25,12 @@ __all__ = [
     "to_cupy_like",
 ]
 
-ON_GPU = 2  # of DLPack's kinds of devices
-AT_ONCE = 4096  # parts of the rows: more threads than a GPU has
+ON_GPU = 2  # DLPack's device type of CUDA
+AT_ONCE = 4096  # parts of the rows that are reduced in parallel
 
 
 def is_on_device(X: object) -> bool:
-    """Tell whether X lies in the memory of a GPU: an array of CuPy, or any that has DLPack."""
+    """Return whether X is an array in the memory of a GPU, of CuPy or any with DLPack."""
     if hasattr(X, "__cuda_array_interface__"):
         return True
     where = getattr(X, "__dlpack_device__", None)
@@ -38,12 +38,12 @@ def is_on_device(X: object) -> bool:
         return False
     try:
         return int(where()[0]) == ON_GPU
-    except (TypeError, ValueError, NotImplementedError, BufferError):  # text of Arrow, for example
+    except (TypeError, ValueError, NotImplementedError, BufferError):  # for example Arrow's text
         return False
 
 
 def to_cupy(X: Any) -> Any:
-    """Return an array in the memory of a GPU as one of CuPy, without a copy."""
+    """Return an array in the memory of a GPU as a CuPy array, without a copy."""
     try:
         import cupy
     except ImportError as error:
@@ -56,18 +56,18 @@ def to_cupy(X: Any) -> Any:
 
 
 def on_host(values: Input) -> Input:
-    """Return an array that lies on a GPU as one of NumPy, and all else as it is."""
+    """Return an array on a GPU as a NumPy array, and anything else unchanged."""
     return to_cupy(values).get() if is_on_device(values) else values
 
 
 def to_cupy_like(found: Floats, X: Input) -> Floats:
-    """Return an array of NumPy as one of CuPy, if X lies on a GPU."""
+    """Return a NumPy array as a CuPy array if X is on a GPU."""
     there: Floats = _like(to_cupy(X), found) if is_on_device(X) else found
     return there
 
 
 def taken(values: AnyArray, index: AnyArray) -> AnyArray:
-    """Return values[index] where the index lies, if a GPU can hold the values: not text."""
+    """Return values[index] on the device of `index`, or on the host if values are text."""
     if not is_on_device(index):
         found: AnyArray = values[index]
     elif values.dtype.kind in "fiub":
@@ -78,7 +78,7 @@ def taken(values: AnyArray, index: AnyArray) -> AnyArray:
 
 
 def special_functions(values: AnyArray) -> ModuleType:
-    """Return `scipy.special`, or CuPy's twin of it if the values lie on a GPU."""
+    """Return `scipy.special`, or CuPy's version of it if the values are on a GPU."""
     return import_module("cupyx.scipy.special" if is_on_device(values) else "scipy.special")
 
 
@@ -88,7 +88,7 @@ class DeviceTable(Table):
     Parameters
     ----------
     on_device : array of shape (n_rows, n_columns)
-        Of CuPy.
+        A CuPy array.
     """
 
     is_numeric = True
@@ -110,11 +110,11 @@ class DeviceTable(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return float_type(np.dtype(self.on_device.dtype))
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time, copied to the host."""
+        """Yield slices of rows and their values, copied to the host, in order."""
         step = self.rows_of(sizes.READ_AT_ONCE)
         for start in range(0, self.shape[0], step):
             rows = slice(start, min(start + step, self.shape[0]))
@@ -122,14 +122,14 @@ class DeviceTable(Table):
             yield rows, self._here(piece if columns is None else piece[:, list(columns)])
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
-        """Return some rows of some columns or all."""
+        """Return some rows of some columns, or of all."""
         some = self.on_device[_like(self.on_device, rows)]
         return self._here(some if columns is None else some[:, [int(j) for j in columns]])
 
-    def in_order(
+    def sorted_columns(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
-        """Return the values of some columns in some rows, (n_columns, n_rows), each ascending."""
+        """Return some columns of some rows, (n_columns, n_rows), each sorted ascending."""
         del n_threads
         some = self.on_device[_like(self.on_device, rows)][:, [int(j) for j in columns]]
         return self._here(np.sort(some.T, axis=1))
@@ -137,7 +137,7 @@ class DeviceTable(Table):
     def ends(
         self, kept: AnyArray | None, n_threads: int = 1
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return the lowest and highest value of every column, and which have NaN."""
+        """Return the lowest and highest value of every column, and whether it has NaN."""
         del n_threads
         X = self.on_device
         if kept is not None:
@@ -154,7 +154,7 @@ class DeviceTable(Table):
 
 
 def _along(X: Any, end: Callable[..., Any]) -> Any:
-    """Return the least or largest numbers of columns: of many parts of the rows at once, first."""
+    """Return the minimum or maximum of each column, computed for many parts of rows first."""
     n = len(X) // AT_ONCE * AT_ONCE
     if not n or not X.flags.c_contiguous:
         return end(X, axis=0)
@@ -163,7 +163,7 @@ def _along(X: Any, end: Callable[..., Any]) -> Any:
 
 
 def _like(X: Any, values: AnyArray) -> Any:
-    """Return an array of NumPy as one that X may be indexed by."""
+    """Return a NumPy array on the device of X."""
     return np.asarray(values, like=X)
 
 

@@ -1,4 +1,4 @@
-"""How a CSV file is written: what delimits its fields, and the decimal point."""
+"""The dialect of a CSV file: its delimiter and decimal point, found from its first lines."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 
 __all__ = ["Dialect", "find_dialect"]
 
-DELIMITERS = ",;\t|"  # the first of several that would do is taken
-ALIKE = 0.9  # the share of lines that must have as many fields as the first
+DELIMITERS = ",;\t|"  # ties go to the first
+ALIKE = 0.9  # share of lines that must have as many fields as the first
 WITH_COMMA, WITH_POINT = re.compile(r"[-+]?\d+,\d+"), re.compile(r"[-+]?\d+\.\d+")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What delimits the fields of a file, and the decimal point of its numbers."""
+    """The delimiter and decimal point of a file."""
 
     delimiter: str = ","
     decimal_point: str = "."
 
 
 def find_dialect(head: str, delimiter: str | None = None) -> Dialect:
-    """Find the dialect from a file's first lines; the delimiter may be known.
+    """Return the dialect of a file, given its first lines and maybe its delimiter.
 
-    Fields are delimited by what divides the first line, and most others, into the largest number
-    of fields, at least two; else by commas. Numbers have decimal commas if some do, and none has a
-    point; not where commas delimit.
+    The delimiter is the one that splits the first line, and most others, into the largest number of
+    fields, at least two; otherwise it is a comma. The decimal point is a comma if some numbers have
+    one, none has a point, and the delimiter is not a comma.
     """
     if delimiter is None:
         found = {mark: _n_fields(head, mark) for mark in DELIMITERS}
@@ -39,7 +39,7 @@ def find_dialect(head: str, delimiter: str | None = None) -> Dialect:
 
 
 def _n_fields(head: str, delimiter: str) -> int:
-    """Return into how many fields lines are divided; 1 if that differs from line to line."""
+    """Return the number of fields per line; 1 if it differs from line to line."""
     counts = [len(row) for row in _rows(head, delimiter)]
     if not counts or sum(count == counts[0] for count in counts) < ALIKE * len(counts):
         return 1
@@ -47,7 +47,7 @@ def _n_fields(head: str, delimiter: str) -> int:
 
 
 def _rows(head: str, delimiter: str) -> list[list[str]]:
-    """Divide lines into fields; empty lines are left out."""
+    """Return the fields of all lines that are not empty."""
     reader = csv.reader(head.splitlines(keepends=True), delimiter=delimiter)
     try:
         return [row for row in reader if row]

@@ -1,7 +1,7 @@
-"""A few rows to predict, opened without ceremony.
+"""A fast way to open a few rows for prediction.
 
-The tables are those that :func:`splinear.tables.opening.open_table` would make of the same rows; it
-takes its time to find out what X is, which counts where there is one row.
+The tables are those that :func:`splinear.tables.opening.open_table` would return for the same rows.
+Its checks of what X is take longer than the prediction of a single row.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ __all__ = ["open_few"]
 SINGLE = np.dtype(np.float32)
 FLOATS = (np.dtype(np.float64), SINGLE)
 WHOLE = frozenset(np.dtype(letter) for letter in "?bhilqBHILQ")
-MOST_VALUES = 2**14  # of a data frame
+MOST_VALUES = 2**14  # in a data frame
 BY_LETTER = {"O": Kind.OBJECT, **dict.fromkeys("fiub", Kind.NUMBER)}
 
 
 def open_few(X: Input, categories: Collection[int] = ()) -> Table | None:
-    """Open an array of floats, or a small data frame of pandas; None: it is neither.
+    """Open an array of floats or a small pandas data frame; None for anything else.
 
-    Whole numbers that are `categories` are not read here, as they are to stay what they are.
+    Frames in which `categories` are integers are not opened here, because those must not become
+    floats.
     """
     if type(X) is np.ndarray:
         return ArrayTable(X) if X.ndim == 2 and X.dtype in FLOATS else None
@@ -45,7 +46,7 @@ def open_few(X: Input, categories: Collection[int] = ()) -> Table | None:
         return None
     if any(j < len(types) and types[j] in WHOLE for j in categories):
         return None
-    if SINGLE in types and len(set(types)) > 1:  # each is read in its own precision
+    if SINGLE in types and len(set(types)) > 1:  # each column is read in its own precision
         return None
     kinds = [_kind(dtype) for dtype in types]
     if all(kind is Kind.NUMBER for kind in kinds):
@@ -54,7 +55,7 @@ def open_few(X: Input, categories: Collection[int] = ()) -> Table | None:
 
 
 class NamedArray(ArrayTable):
-    """The numbers of a data frame, which is `given`."""
+    """The numbers of a data frame, `given`, as an array."""
 
     def __init__(self, array: AnyArray, names: list[str], given: Input) -> None:
         super().__init__(array)
@@ -62,14 +63,14 @@ class NamedArray(ArrayTable):
 
 
 def _kind(dtype: Input) -> Kind | None:
-    """Return what a column of this type holds; of objects, only they know. None: something else."""
+    """Return what a column of this type holds; OBJECT if unknown, None for other types."""
     if isinstance(dtype, np.dtype):
         return BY_LETTER.get(dtype.kind)
     return Kind.CATEGORY if dtype.name in ("category", "str", "string") else None
 
 
 def _of_columns(X: Input, names: list[str], kinds: list[Kind | None]) -> Table:
-    """Read columns of numbers, text and categories."""
+    """Return a table of columns of numbers, text and categories."""
     whole = _only_row(X, kinds) if len(X) == 1 else X.to_numpy(dtype=object)
     of_numbers = [j for j, kind in enumerate(kinds) if kind is Kind.NUMBER]
     numbers = iter(np.array(whole[:, of_numbers], dtype=np.float64, order="F").T)
@@ -82,7 +83,7 @@ def _of_columns(X: Input, names: list[str], kinds: list[Kind | None]) -> Table:
 
 
 def _only_row(X: Input, kinds: list[Kind | None]) -> AnyArray:
-    """Return the values of a single row, (1, n_columns): faster than those of a frame."""
+    """Return the values of a single row, (1, n_columns), faster than X.to_numpy."""
     out = np.empty((1, len(kinds)), dtype=object)
     at = X.iat
     for j, kind in enumerate(kinds):

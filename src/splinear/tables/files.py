@@ -1,4 +1,4 @@
-"""What all formats share: paths, and messages about files."""
+"""Paths of files, and how messages name them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["checked_paths", "ending", "is_path", "listed"]
 
 
 def is_path(value: object) -> bool:
-    """Tell whether the value names a file."""
+    """Return whether the value is a path."""
     return isinstance(value, (str, os.PathLike))
 
 
 def ending(path: Input) -> str:
-    """Return how a file's name ends, in lower case: .csv, or .csv.gz of a compressed file."""
+    """Return the ending of a file's name in lower case: .csv, or .csv.gz if compressed."""
     last = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     return "".join(last if last[-1:] in ([".gz"], [".bz2"]) else last[-1:])
 
 
 def checked_paths(paths: Input) -> list[Path]:
-    """Return a path, or several, as a list of files that are there."""
+    """Return one or several paths as a list; raise if one is not an existing file."""
     given: Sequence[Input] = [paths] if is_path(paths) else list(paths)
     found = [Path(os.fspath(path)) for path in given]
     if not found:
@@ -37,5 +37,5 @@ def checked_paths(paths: Input) -> list[Path]:
 
 
 def listed(paths: list[Path]) -> str:
-    """Name some files in a message."""
+    """Return the names of files for a message."""
     return str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"

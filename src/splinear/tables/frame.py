@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and Arrow, and arrays of objects: columns of whatever they hold."""
+"""Data frames of pandas, polars and Arrow, and arrays of objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FrameTable"]
 
 
 class FrameTable(Table):
-    """Columns of numbers, text and more, in memory.
+    """Columns of numbers, text or other objects, in memory.
 
     Parameters
     ----------
@@ -27,10 +27,10 @@ class FrameTable(Table):
         The columns, of the same length.
     names : list of str or None
     given : object
-        What they were read from.
+        The user's data frame.
     n_rows : int
     kinds : list of Kind or None
-        What each column holds, if it is known.
+        What each column holds, if known.
     """
 
     converts = True
@@ -57,7 +57,7 @@ class FrameTable(Table):
             raise ValueError(
                 f"X has several columns of the same name, and names must differ: {found}."
             ) from error
-        # As in scikit-learn, names count only if all are text; those of pandas may be numbers.
+        # As in scikit-learn, names are used only if all are text; pandas allows others.
         names = frame.columns if all(isinstance(name, str) for name in frame.columns) else None
         return cls(list(frame.iter_columns()), names, given, len(frame))
 
@@ -73,11 +73,11 @@ class FrameTable(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return float_type(*[_numpy_type(column) for column in self.data])
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time."""
+        """Yield slices of rows and their values, in order."""
         wanted = range(len(self.data)) if columns is None else columns
         for rows, values in self.columns(wanted):
             out = np.empty((rows.stop - rows.start, len(values)), self.dtype)
@@ -86,14 +86,14 @@ class FrameTable(Table):
             yield rows, out
 
     def columns(self, wanted: ColumnNumbers) -> Iterator[tuple[slice, list[Values]]]:
-        """Yield all rows in order, some at a time, as columns of whatever they hold."""
+        """Yield slices of rows and lists of their columns, unconverted, in order."""
         step = self.rows_of(sizes.COPIED_AT_ONCE)
         for start in range(0, self.n_rows, step):
             stop = min(start + step, self.n_rows)
             yield slice(start, stop), [self.data[int(j)][start:stop] for j in wanted]
 
     def blanked(self, columns: Collection[int]) -> Table:
-        """Return the table with 0 in some columns."""
+        """Return the table with 0 in some columns, whatever they hold."""
         if not columns:
             return self
         zeros = np.zeros(self.n_rows, dtype=np.float32)
@@ -104,7 +104,7 @@ class FrameTable(Table):
         return FrameTable(data, self.names, self.given, self.n_rows, kinds)
 
     def label(self, j: int) -> str:
-        """Name a column in a message."""
+        """Return the name of a column for messages."""
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
 

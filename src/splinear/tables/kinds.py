@@ -1,4 +1,4 @@
-"""What estimators say of columns that hold no numbers."""
+"""Checks of columns that do not hold numbers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["categories_in", "refuse_others", "refuse_text"]
 
 
 def categories_in(table: Table) -> list[int]:
-    """Find the columns that hold text or categories."""
+    """Return the columns that hold text, categories or other objects."""
     return [j for j, kind in enumerate(table.kinds) if kind in (Kind.CATEGORY, Kind.OBJECT)]
 
 
 def refuse_text(table: Table, but: Collection[int], *, reset: bool) -> None:
-    """Point at the columns that hold text, `but` those that may."""
+    """Raise if columns hold text or categories, except those in `but`."""
     if table.is_numeric:
         return
     columns = [j for j in categories_in(table) if j not in but]
     if not columns:
         return
     names = shown(_name_of(table, j) for j in columns)
-    if all(table.kinds[j] is Kind.OBJECT for j in columns):  # in the words of float()
+    if all(table.kinds[j] is Kind.OBJECT for j in columns):  # a message like that of float()
         raise TypeError(
             f"X must be numeric, but these columns hold other objects: {names}. Every argument "
             "must be a string or a real number."
@@ -42,7 +42,7 @@ def refuse_text(table: Table, but: Collection[int], *, reset: bool) -> None:
 
 
 def refuse_others(table: Table) -> None:
-    """Point at the columns that hold neither numbers nor categories."""
+    """Raise if columns hold neither numbers nor categories, naming them."""
     if table.is_numeric:
         return
     kinds = table.kinds

@@ -18,20 +18,20 @@ from splinear.tables.table import MOST_COLUMNS, ColumnNumbers, Table
 
 __all__ = ["LibsvmFile"]
 
-CHUNK = 2**23  # bytes of text that are read at a time
+CHUNK = 2**23  # bytes of text read at a time
 
 
 class LibsvmFile(Table):
-    """The rows of a LIBSVM file, `label index:value index:value ...` a line.
+    """The rows of a LIBSVM file, which has one line `label index:value index:value ...` per row.
 
-    They are those of a sparse matrix.
+    They form a sparse matrix.
 
     Parameters
     ----------
     path : path
     zero_based : bool, default=None
-        Whether the first column has the index 0. None: if there is an index 0 in the file; in
-        prediction, if it was so in fit.
+        Whether the first column has the index 0. None means: if there is an index 0 in the file or,
+        in prediction, as in fit.
     """
 
     is_sparse = is_on_disk = True
@@ -59,7 +59,7 @@ class LibsvmFile(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return np.dtype(np.float64)
 
     @property
@@ -68,7 +68,7 @@ class LibsvmFile(Table):
         return self.nnz / max(1, len(self.labels))
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time, as sparse arrays."""
+        """Yield slices of rows and CSR matrices, in order."""
         n_rows, done = self.rows_of(sizes.COPIED_AT_ONCE), 0
         for raw, _ in self._read():
             at = raw.indices if self.zero_based else raw.indices - 1
@@ -82,10 +82,10 @@ class LibsvmFile(Table):
                 done += piece.shape[0]
 
     def matched(self, names: list[str] | None, n_columns: int, zero_based: bool | None) -> Table:
-        """Return the same rows with the columns of another file, of fit.
+        """Return the rows with the columns seen in fit.
 
-        Indices are counted as there, unless the user said how. The file leaves columns out that are
-        0 everywhere at its end.
+        Indices begin as in fit, unless the user set zero_based. Columns at the end that are 0
+        everywhere do not occur in the file.
         """
         del names
         other = copy(self)
@@ -102,14 +102,14 @@ class LibsvmFile(Table):
                 "where they begin with 0."
             )
         self.zero_based = zero_based
-        self.n_columns = max(0, int(self._most) + zero_based)  # 0 in a file of labels alone
+        self.n_columns = max(0, int(self._most) + zero_based)  # 0 if there are labels only
 
     def target(self, y: Input) -> Input:
         """Return the target: y itself, or the labels of the file."""
         return self.labels if y is None else y
 
     def _read(self) -> Iterator[tuple[sparse.csr_matrix, Floats]]:
-        """Yield the file's rows in pieces, columns being numbered as in the file; and labels."""
+        """Yield chunks of rows, with column indices as in the file, and their labels."""
         with self.path.open("rb") as file:
             line = 0
             while text := file.read(CHUNK) + file.readline():
@@ -118,7 +118,7 @@ class LibsvmFile(Table):
                 line += text.count(b"\n")
 
     def _parsed(self, text: bytes, line: int) -> tuple[sparse.csr_matrix, Floats]:
-        """Read lines of text, the first being number `line`, from 0."""
+        """Parse lines of text, of which the first has the number `line`, from 0 on."""
         try:
             return _parse(text)
         except (ValueError, OverflowError):
@@ -135,7 +135,7 @@ class LibsvmFile(Table):
 
 
 def _parse(text: bytes) -> tuple[sparse.csr_matrix, Floats]:
-    """Read lines of text."""
+    """Return the rows and labels of lines of text."""
     X, y = load_svmlight_file(BytesIO(text), zero_based=True)
     most = X.indices.max(initial=0)
     if most > MOST_COLUMNS:
@@ -146,7 +146,7 @@ def _parse(text: bytes) -> tuple[sparse.csr_matrix, Floats]:
 
 
 def _first_wrong(text: bytes) -> tuple[int, bytes]:
-    """Return the first line that cannot be read, and its number; there is one."""
+    """Return the number and text of the first line that cannot be parsed; there is one."""
     lines = text.split(b"\n")
     first, last = 0, len(lines)  # it is one of lines[first:last]
     while last - first > 1:

@@ -19,7 +19,7 @@ from splinear.tables.table import ColumnNumbers, Table
 
 __all__ = ["NpyFiles", "are_npy", "open_npy"]
 
-# NumPy reads a header as a piece of Python, which may be wrong in as many ways.
+# NumPy evaluates a header as a Python literal, which may fail in any of these ways.
 HEADER_ERRORS = (
     ValueError,
     EOFError,
@@ -73,11 +73,11 @@ class NpyFiles(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return self._dtype
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time."""
+        """Yield slices of rows and their values, in order."""
         start = 0
         for path in self.paths:
             for _, piece in ArrayTable(open_npy(path)).chunks(columns):
@@ -85,7 +85,7 @@ class NpyFiles(Table):
                 start += len(piece)
 
     def target(self, y: Input) -> Input:
-        """Return the target: y itself, or what is in the .npy files that it names."""
+        """Return the target: y itself, or the content of the .npy files that it names."""
         if y is None or not are_npy(y):
             return y
         paths = checked_paths(y)
@@ -100,7 +100,7 @@ class NpyFiles(Table):
 
 
 def are_npy(value: Input) -> bool:
-    """Tell whether the value is the name of a .npy file, or a list of such names."""
+    """Return whether the value is the name of a .npy file, or a list of such names."""
     if is_path(value):
         return ending(value) == ".npy"
     several = isinstance(value, (list, tuple)) and len(value) > 0
@@ -108,7 +108,7 @@ def are_npy(value: Input) -> bool:
 
 
 def open_npy(path: Path) -> AnyArray:
-    """Map a .npy file, or say what is wrong with it."""
+    """Return a .npy file as a memory map; raise if it is damaged."""
     shape, by_column, dtype, start = _read_header(path)
     if dtype.hasobject or dtype.itemsize == 0:
         what = "Python objects" if dtype.hasobject else f"values of the type {dtype}"
@@ -125,7 +125,7 @@ def open_npy(path: Path) -> AnyArray:
 
 
 def _read_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype[np.generic], int]:
-    """Return shape, whether columns come one after the other, type, and where the values begin."""
+    """Return the shape, whether it is in Fortran order, the type, and where values begin."""
     with path.open("rb") as file:
         try:
             is_first = np.lib.format.read_magic(file) == (1, 0)

@@ -1,4 +1,4 @@
-"""From what a user gives to a table."""
+"""Opens X, whatever the user passes, as a table."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from splinear.tables.values import as_missing
 
 __all__ = ["FORMATS", "open_files", "open_table", "open_target"]
 
-# How a file is opened, by the ending of its name, in lower case. To add a format is a subclass of
-# Table, and a line here.
+# The class that opens a file, by the ending of its name in lower case. A new format is a subclass
+# of Table and a line here.
 FORMATS: dict[str, Callable[[Path], Table]] = {
     ".npy": NpyFiles,
     ".parquet": ParquetFiles,
@@ -41,14 +41,14 @@ FORMATS: dict[str, Callable[[Path], Table]] = {
     ".txt": LibsvmFile,
 }
 
-# What turns a lazy frame into rows, in Spark, Dask, DuckDB and polars.
+# Methods that collect a lazy frame, in Spark, Dask, DuckDB and polars.
 _COLLECTING = ("toArrow", "compute", "arrow", "collect")
 
 
 def open_table(X: Input, estimator: str | None = None) -> Table:
-    """Open X, whatever it is: two-dimensional, or an error that names the estimator.
+    """Return X as a table; raise an error that names the estimator if it is not 2-dimensional.
 
-    What its columns hold is not checked yet. Nothing in memory is copied that can be read as it is.
+    What its columns hold is not checked yet. Data in memory is copied only if it must be converted.
     """
     table = open_files(X)
     if table is not None:
@@ -87,7 +87,7 @@ def open_table(X: Input, estimator: str | None = None) -> Table:
 
 
 def open_files(X: Input) -> Table | None:
-    """Open the files that X names, by their endings; None if X is no name of files."""
+    """Open the files that X names, by their endings; None if X does not name files."""
     if isinstance(X, Table):
         return X
     if hasattr(X, "scanner") and hasattr(X, "count_rows"):
@@ -110,7 +110,7 @@ def open_files(X: Input) -> Table | None:
 
 
 def open_target(table: Table, y: Input) -> tuple[Table, Input]:
-    """Take y from the files of the table where it is there, and its column out of the table."""
+    """Return the table without the target's column, and y, read from files if it names them."""
     if table.given is not None:
         return table, y
     if table.shape[0] == 0:
@@ -131,7 +131,7 @@ def open_target(table: Table, y: Input) -> tuple[Table, Input]:
 
 
 def _as_rows(X: Input) -> Input:
-    """Return a list of rows as an array: of numbers, or of objects if there is text in it."""
+    """Return a list of rows as an array of numbers, or of objects if it contains text."""
     if isinstance(X, np.ma.MaskedArray):
         return _unmasked(X)
     if isinstance(X, np.ndarray) or sparse.issparse(X):
@@ -139,17 +139,17 @@ def _as_rows(X: Input) -> Input:
     try:
         array = np.asarray(X)
     except ValueError:
-        return X  # ragged: the check of X will say so
+        return X  # ragged, which check_array reports
     return np.array(X, dtype=object) if array.dtype.kind in "US" else array
 
 
 def _unmasked(X: np.ma.MaskedArray) -> AnyArray:
-    """Put NaN, or None among objects and text, where an array is masked."""
+    """Return a masked array with NaN, or None among objects and text, where it is masked."""
     data, gone = X.data, np.ma.getmaskarray(X)
     if data.dtype.kind in "OUS":
         return as_missing(data, gone)
     if data.dtype.kind not in "fiub":
-        return data  # dates, for example, which are refused
+        return data  # for example dates, which raise an error later
     out = data.astype(data.dtype if data.dtype.kind == "f" else np.float64)
     out[gone] = np.nan
     return out

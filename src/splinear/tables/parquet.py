@@ -1,4 +1,4 @@
-"""Parquet files, and other data sets of Arrow."""
+"""Parquet files, and Arrow data sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ArrowDataset", "ParquetFiles"]
 
 
 class ParquetFiles(ArrowTable):
-    """The rows of one or several Parquet files, one after the other; or of all in a folder.
+    """The rows of one or several Parquet files, or of all files in a folder.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class ParquetFiles(ArrowTable):
         Files with the same columns, in any order; or a folder of such files, read in the order of
         their names.
     names : sequence of str, default=None
-        The columns that are features. None: all but the index of a data frame.
+        The columns that are features; None for all except the index of a data frame.
     """
 
     def __init__(self, paths: Input, names: Sequence[str] | None = None) -> None:
@@ -51,7 +51,7 @@ class ArrowDataset(ArrowTable):
     ----------
     dataset : pyarrow.dataset.Dataset
     names : sequence of str, default=None
-        The columns that are features. None: all but the index of a data frame.
+        The columns that are features; None for all except the index of a data frame.
     """
 
     def __init__(self, dataset: Arrow, names: Sequence[str] | None = None) -> None:
@@ -73,7 +73,7 @@ class ArrowDataset(ArrowTable):
 
 
 def _files_in(paths: Input) -> list[Path]:
-    """Return the files, or those of a folder in the order of their names."""
+    """Return the files, or those of a folder sorted by name."""
     if not is_path(paths) or not Path(paths).is_dir():
         return checked_paths(paths)
     found = sorted(path for path in Path(paths).iterdir() if ending(path) in (".parquet", ".pq"))
@@ -85,13 +85,13 @@ def _files_in(paths: Input) -> list[Path]:
 def _open(path: Path) -> Arrow:
     parquet = import_arrow(path, "pyarrow.parquet")
     with _named(path):
-        # A column of a group of rows is read bit by bit, not as a whole.
+        # Read columns of a row group in small buffers, not as a whole.
         return parquet.ParquetFile(path, buffer_size=2**16, pre_buffer=False)
 
 
 @contextmanager
 def _named(where: object) -> Iterator[None]:
-    """Name the file in what Arrow raises."""
+    """Add the name of the file to errors of Arrow."""
     arrow = import_module("pyarrow")
     try:
         yield

@@ -15,7 +15,7 @@ __all__ = ["SparseTable"]
 
 
 class SparseTable(Table):
-    """A sparse matrix, by rows.
+    """A sparse matrix, stored as CSR.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class SparseTable(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return self.matrix.dtype
 
     @property
@@ -43,11 +43,11 @@ class SparseTable(Table):
         return self.matrix.nnz / max(1, self.shape[0])
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows at once."""
+        """Yield all rows as one chunk."""
         some = self.matrix if columns is None else self.matrix[:, list(columns)]
         yield slice(0, self.shape[0]), some
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
-        """Return some rows of some columns or all."""
+        """Return some rows of some columns, or of all."""
         some = self.matrix[rows]
         return some if columns is None else some[:, np.asarray(columns)]

@@ -1,6 +1,6 @@
-"""One kind of table: what the rest of the library knows of X, whatever the user gave.
+"""The interface through which the rest of the library reads X, whatever its type.
 
-Arrays, data frames, sparse matrices and files are subclasses, one per file beside this one;
+Arrays, data frames, sparse matrices and file formats are subclasses in modules of their own;
 :func:`splinear.tables.opening.open_table` chooses among them.
 """
 
@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.tables.chunks import Chunk, as_dense, as_sparse, in_order, ranges, window
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, ranges, sorted_columns, window
 from splinear.tables.values import Kind, Values
 
 ColumnNumbers: TypeAlias = Sequence[int] | NDArray[np.integer]
 
 __all__ = ["MOST_COLUMNS", "ColumnNumbers", "SomeColumns", "Table", "View", "WithZeros"]
 
-# Values per piece of X that is read at a time, so that Ctrl-C is heard; fewer where a piece is
-# copied, because its type must be converted or it comes from a file, so that the copy stays small.
+# Values per chunk, so that Ctrl-C is noticed; fewer if a chunk is copied, because its type is
+# converted or it comes from a file, so that the copy stays small.
 READ_AT_ONCE = 2**24
 COPIED_AT_ONCE = 2**20
-# Where many threads read pieces in place, and each piece is one that they wait for each other at.
+# Values per chunk if many threads read it in place, because they wait for each other at its end.
 SHARED_AT_ONCE = 2**27
-# A term takes about 1 kB and 10 microseconds, whatever its column holds: so many are 17 GB.
+# A term takes about 1 kB and 10 microseconds, whatever its column holds; this many take 17 GB.
 MOST_COLUMNS = 2**24
 
 
 class Table(ABC):
-    """Rows and columns of X, read in pieces.
+    """Rows and columns of X, read in chunks.
 
     Attributes
     ----------
@@ -42,15 +42,16 @@ class Table(ABC):
     is_sparse : bool
         Whether zeros are left out, so that chunks are CSR matrices.
     is_on_disk : bool
-        Whether the rows lie in files, mapped or not, and are to be read in order.
+        Whether the rows are in files, memory-mapped or not, and should be read in order.
     converts : bool
         Whether values in memory are converted whenever they are read.
     zero_based : bool or None
-        Whether columns are numbered from 0 on in the file; None: it does not number them.
+        Whether a file's column indices begin with 0; None if it has no column indices.
     is_numeric : bool
-        Whether it can hold nothing but numbers.
+        Whether all columns hold numbers by their type.
     given : object or None
-        What scikit-learn may look at for names and numbers of columns; None for files.
+        The user's object, from which scikit-learn reads names and number of columns; None for
+        files.
     """
 
     names: list[str] | None = None
@@ -72,17 +73,17 @@ class Table(ABC):
     @property
     @abstractmethod
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks: float32 if all columns are of that type, else float64."""
+        """The data type of the chunks: float32 if all columns have it, and float64 otherwise."""
 
     @abstractmethod
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time, as the core reads them; some columns, or all.
+        """Yield slices of rows and their values in the core's form, in order.
 
-        Columns must hold numbers. Missing values are NaN.
+        `columns` selects columns, which must hold numbers; None for all. Missing values are NaN.
         """
 
     def long_chunks(self) -> Iterator[tuple[slice, Chunk]]:
-        """Yield the same, all columns, in few pieces where none is copied: for many threads."""
+        """Yield chunks of all columns, long ones if they need no copy, for many threads."""
         return self.chunks()
 
     @property
@@ -92,16 +93,16 @@ class Table(ABC):
 
     @property
     def values_per_row(self) -> float:
-        """Number of values that a row holds: columns, or non-zeros on average."""
+        """Number of values per row: columns, or non-zeros on average."""
         return float(self.shape[1])
 
     def columns(self, wanted: ColumnNumbers) -> Iterator[tuple[slice, list[Values]]]:
-        """Yield all rows in order, some at a time, as columns of whatever they hold."""
+        """Yield slices of rows and lists of their columns, unconverted, in order."""
         for rows, chunk in self.chunks(wanted):
             yield rows, list(as_dense(chunk).T)
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
-        """Return some rows, whose numbers ascend, of some columns or all."""
+        """Return some rows, with ascending indices, of some columns or all."""
         wanted = None if columns is None else [int(j) for j in columns]
         found = []
         for here, chunk in self.chunks(wanted):
@@ -110,30 +111,30 @@ class Table(ABC):
                 found.append(chunk[rows[first:last] - here.start])
         return _stacked(found, self)
 
-    def in_order(
+    def sorted_columns(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
-        """Return the values of some columns in some rows, (n_columns, n_rows), each ascending.
+        """Return some columns of some rows, each sorted ascending with NaN last.
 
-        NaN last; as the numbers they are.
+        The result is (n_columns, n_rows), in the columns' own data type.
         """
         values = as_dense(self.sample(rows, columns))
-        return in_order(values, np.arange(len(values)), np.arange(values.shape[1]), n_threads)
+        return sorted_columns(values, np.arange(len(values)), np.arange(values.shape[1]), n_threads)
 
     def window(
         self, rows: NDArray[np.integer], columns: ColumnNumbers
     ) -> tuple[AnyArray, NDArray[np.int64], NDArray[np.int64]]:
-        """Return an array of floats, and which of its rows and columns are these."""
+        """Return an array of floats, and the indices in it of these rows and columns."""
         values = as_dense(self.sample(rows, columns))
         return window(values, np.arange(len(values)), np.arange(values.shape[1]))
 
     def ends(
         self, kept: NDArray[np.bool_] | None, n_threads: int = 1
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return the lowest and highest value of every column, and which have missing values.
+        """Return the lowest and highest value of every column, and whether it has missing values.
 
-        Of the rows in `kept` (n_rows,), or all. Of a column that has no value, the lowest is
-        infinity, and the highest minus that.
+        Only the rows in `kept` (n_rows,) are used, unless it is None. A column without values has
+        the lowest value infinity and the highest -infinity.
         """
         n = self.shape[1]
         lo, hi, has_gap = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n, dtype=bool)
@@ -146,7 +147,7 @@ class Table(ABC):
         return lo, hi, has_gap
 
     def whole(self) -> Chunk:
-        """Return all rows at once, as the core reads them."""
+        """Return all rows as one chunk."""
         return _stacked([chunk for _, chunk in self.chunks()], self)
 
     def target(self, y: Input) -> Input:
@@ -154,7 +155,7 @@ class Table(ABC):
         return y
 
     def matched(self, names: list[str] | None, n_columns: int, zero_based: bool | None) -> Table:
-        """Return the table with the columns of that of fit, where it is a matter of the format."""
+        """Return the table with its columns matched to those seen in fit, if the format allows."""
         del names, n_columns, zero_based
         return self
 
@@ -164,23 +165,23 @@ class Table(ABC):
         return self
 
     def blanked(self, columns: Collection[int]) -> Table:
-        """Return the table with numbers in some columns, whatever they hold: they are not read."""
+        """Return the table with 0 in some columns, unless all columns are numbers anyway."""
         del columns
         return self
 
     def select(self, columns: NDArray[np.intp]) -> Table:
-        """Return some columns; the table itself if they are all, in order."""
+        """Return a table of some columns; the table itself if these are all, in order."""
         if np.array_equal(columns, np.arange(self.shape[1])):
             return self
         return SomeColumns(self, columns)
 
     def rows_of(self, n_values: int) -> int:
-        """Return how many rows have about that many values."""
+        """Return the number of rows that have about `n_values` values."""
         return max(1, n_values // max(1, int(self.values_per_row)))
 
 
 class View(Table):
-    """The rows of another table, `table`, in another form; subclasses say which."""
+    """Base of tables that show the rows of another table in another form."""
 
     def __init__(self, table: Table) -> None:
         self.table, self.is_on_disk, self.zero_based = table, table.is_on_disk, table.zero_based
@@ -195,7 +196,7 @@ class View(Table):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return self.table.dtype
 
 
@@ -213,25 +214,25 @@ class SomeColumns(View):
 
     @property
     def values_per_row(self) -> float:
-        """Number of values per row: about as many as in other columns."""
+        """Number of values per row, estimated from that of all columns."""
         return self.table.values_per_row * len(self.chosen) / max(1, self.table.shape[1])
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time."""
+        """Yield slices of rows and their values, in order."""
         here = self.chosen if columns is None else [self.chosen[int(j)] for j in columns]
         return self.table.chunks(here)
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
-        """Return some rows of some columns or all."""
+        """Return some rows of some columns, or of all."""
         here = self.chosen if columns is None else [self.chosen[int(j)] for j in columns]
         return self.table.sample(rows, here)
 
 
 class WithZeros(View):
-    """The rows of a sparse table as those of a dense one, in which zeros count."""
+    """The rows of a sparse table as dense rows."""
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time, zeros written out."""
+        """Yield slices of rows and their values as dense arrays, in order."""
         step = self.rows_of(COPIED_AT_ONCE)
         for rows, chunk in self.table.chunks(columns):
             for start in range(0, chunk.shape[0], step):
@@ -240,7 +241,7 @@ class WithZeros(View):
 
 
 def _stacked(chunks: list[Chunk], table: Table) -> Chunk:
-    """Put chunks of rows together."""
+    """Concatenate chunks of rows."""
     if len(chunks) == 1:
         return chunks[0]
     if table.is_sparse:

@@ -1,4 +1,4 @@
-"""Targets: what is missing in them is named here, by its row; and those of regression."""
+"""Checks of y: missing values, which are named by their row, and numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["check_target", "target_numbers"]
 
 
 def check_target(y: Input, *, numeric: bool) -> Input:
-    """Refuse a target with missing values, naming the first row; return it for further checks.
+    """Return y for further checks; raise if it has missing values, naming the first row.
 
-    A numeric one, of regression, must be of finite numbers, or of text that can be read as such.
+    If `numeric`, y must hold finite numbers, or text that can be converted to such.
     """
     values = _as_array(y)
     if values is None or values.ndim == 0:
@@ -31,7 +31,7 @@ def check_target(y: Input, *, numeric: bool) -> Input:
 
 
 def target_numbers(y: AnyArray, kept: AnyArray | None) -> Floats:
-    """Return y as floats; refuse NaN and infinity in rows that count, naming the first."""
+    """Return y as floats; raise if a row in `kept` has NaN or infinity, naming the first."""
     if y.dtype.kind in "mM":
         raise ValueError("y must hold numbers; it holds dates or times.")
     try:
@@ -52,7 +52,7 @@ def target_numbers(y: AnyArray, kept: AnyArray | None) -> Floats:
 
 
 def _as_array(y: Input) -> AnyArray | None:
-    """Return y as an array, its missing values still there; None if it is something else."""
+    """Return y as an array, with its missing values; None if it is not array-like."""
     if y is None or sparse.issparse(y):
         return None
     if isinstance(y, np.ma.MaskedArray):
@@ -62,7 +62,7 @@ def _as_array(y: Input) -> AnyArray | None:
         return np.asarray(y) if hasattr(y, "__array__") else None
     try:
         array = np.asarray(y)
-        # Next to text, numbers (and so NaN) would become text.
+        # Next to text, numbers and NaN would become text.
         return np.array(y, dtype=object) if array.dtype.kind in "US" else array
     except ValueError:  # ragged
         return None
@@ -72,7 +72,7 @@ def _first_missing(values: AnyArray) -> int | None:
     """Return the first row with a missing value; None if there is none."""
     if values.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
-            if not np.isnan(values.sum()):  # no array as long as y, where nothing is wrong
+            if not np.isnan(values.sum()):  # avoids an array as long as y in the usual case
                 return None
         gaps = np.isnan(values)
     elif values.dtype.kind == "O":
@@ -85,7 +85,7 @@ def _first_missing(values: AnyArray) -> int | None:
 
 
 def _first_text(y: AnyArray) -> str:
-    """Say which row cannot be read as a number."""
+    """Return a message that names the first row that is not a number."""
     for row, value in enumerate(y.tolist()):
         try:
             float(value)

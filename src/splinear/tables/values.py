@@ -1,6 +1,6 @@
-"""The values of a column: what kind they are, and how they are read as numbers or as levels.
+"""The values of a column: their kind, and their conversion to numbers or levels.
 
-A column is a NumPy array, or a series of a data frame seen through narwhals.
+A column is a NumPy array, or a narwhals series of a data frame.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 Values: TypeAlias = "AnyArray | nw.Series[Input]"
 
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
-SPANS = ("Period", "Interval")  # of pandas, by the names of their types
+SPANS = ("Period", "Interval")  # names of pandas types
 
 
 class Kind(Enum):
@@ -41,14 +41,14 @@ class Kind(Enum):
 
     NUMBER = "numbers"
     CATEGORY = "text or categories"
-    OBJECT = "objects that are neither text nor numbers"  # which may be categories
+    OBJECT = "objects that are neither text nor numbers"  # may be categories
     DATE = "dates, times or intervals"
     COMPLEX = "complex numbers"
     OTHER = "neither numbers nor text"
 
 
 def kind_of(values: Values) -> Kind:
-    """Find out what a column holds; of objects, by looking at each."""
+    """Return what a column holds; a column of objects is inspected value by value."""
     if isinstance(values, np.ndarray):
         return _kind_of_array(values)
     if _are_objects(values):
@@ -62,10 +62,10 @@ def kind_of(values: Values) -> Kind:
 
 
 def _are_objects(values: nw.Series[Input]) -> bool:
-    """Tell whether only the values themselves tell what they are."""
+    """Return whether the column's type does not say what its values are."""
     if values.dtype in (nw.Object, nw.Unknown):
         return True
-    # narwhals takes objects of pandas for text unless it finds other types.
+    # narwhals reports pandas objects as text unless it finds other types.
     return values.dtype == nw.String and str(getattr(values.to_native(), "dtype", "")) == "object"
 
 
@@ -79,7 +79,7 @@ def _kind_of_array(values: AnyArray) -> Kind:
 
 def _kind_of_objects(values: AnyArray) -> Kind:
     listed = values.tolist()
-    types = set(map(type, listed)) & {str}  # most are text, which is never missing
+    types = set(map(type, listed)) & {str}  # fast for text, which is never missing
     types |= {type(value) for value in listed if type(value) is not str and not is_missing(value)}
     if any(issubclass(kind, DATES) or kind.__name__ in SPANS for kind in types):
         return Kind.DATE
@@ -90,7 +90,7 @@ def _kind_of_objects(values: AnyArray) -> Kind:
 
 
 def is_boolean(values: Values) -> bool:
-    """Tell whether a column holds True and False, by its type."""
+    """Return whether a column has a boolean type."""
     if isinstance(values, np.ndarray):
         return values.dtype == bool
     return bool(values.dtype == nw.Boolean)
@@ -113,18 +113,18 @@ def numbers(values: Values, label: str) -> AnyArray:
 
 
 def _without_na(values: AnyArray) -> AnyArray:
-    """Return objects with None in the place of pandas.NA, which is no number."""
+    """Return objects with pandas.NA replaced by None, which can be converted to a float."""
     if values.dtype != object:
         return values
     return as_missing(values, np.array([is_missing(value) for value in values.tolist()], bool))
 
 
 def factor(values: Values) -> tuple[list[object], NDArray[np.intp]]:
-    """Return the distinct values of a column, and the place of each row among them; -1: missing."""
+    """Return the distinct values of a column, and each row's index in them; -1 if missing."""
     if isinstance(values, np.ndarray):
         return _factor_of_array(values)
     native = values.to_native()
-    if hasattr(native, "factorize"):  # of pandas: several times as fast as what follows
+    if hasattr(native, "factorize"):  # pandas; several times as fast as the code below
         places, distinct = native.factorize()
         return distinct.tolist(), places
     if _are_objects(values):
@@ -148,22 +148,22 @@ def _factor_of_array(values: AnyArray) -> tuple[list[object], NDArray[np.intp]]:
 
 
 def ordered(values: Values) -> tuple[object, ...] | None:
-    """Return all levels of a column of ordered categories; None if it is no such column."""
+    """Return all levels of a column of ordered categories; None for other columns."""
     if isinstance(values, np.ndarray) or values.dtype != nw.Enum:
         return None
     return tuple(values.dtype.categories)  # type: ignore[attr-defined]
 
 
 def as_missing(values: AnyArray, gone: AnyArray) -> AnyArray:
-    """Return the values as objects, with None where they are `gone`."""
+    """Return the values as objects, with None where `gone` is True."""
     out = values.astype(object)
     out[gone] = None
     return out
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
-    if isinstance(value, str):  # most are
+    """Return whether a value is None, pandas.NA, or not equal to itself, as NaN and NaT are."""
+    if isinstance(value, str):  # the most frequent case
         return False
     if value is None or is_pandas_na(value):
         return True

@@ -1,8 +1,9 @@
-"""What the terms of a model share: parameters that check themselves, and how they meet the data.
+"""Base class of terms, and the data and defaults that they are placed with.
 
 A term is a small scikit-learn estimator without a public fit. It says what one feature adds to the
-score: which functions, under which penalty. `place` turns it and the columns it is for into
-:class:`~splinear.model.group.TermGroup` objects, which know ranges, knots and levels.
+score: which functions, under which penalty. Its method `place` returns
+:class:`~splinear.model.group.TermGroup` objects for columns of a table, which hold ranges, knots
+and levels.
 """
 
 from __future__ import annotations
@@ -22,26 +23,27 @@ from splinear.tables.table import Table
 
 __all__ = ["LEAST_BINS", "Advice", "ColumnData", "Term", "curve_groups"]
 
-LEAST_BINS = 16  # of wide tables
+LEAST_BINS = 16  # smallest default in wide tables
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What an estimator takes for `Spline(n_bins=None)` and `knots="auto"`.
+    """An estimator's choice for `Spline(n_bins=None)` and `knots="auto"`.
 
     Attributes
     ----------
     n_bins : int
-        Pieces of a feature of many values.
+        Number of pieces for a feature with many values.
     quantiles : bool
-        Whether knots are quantiles for all features, and not only for those with long tails.
+        Whether knots are placed by quantiles for all features, or only for those with long tails.
     few : int
-        A feature with at most this many distinct values has a knot at each of them; 0: none has.
+        A feature with at most this many distinct values has a knot at each of them; 0 to disable.
     without_level : bool
-        Whether curves under differences start at 0, the intercept having their level.
+        Whether the first coefficient of curves under differences is fixed at 0, because the
+        intercept can take their level.
     most_coefficients : int or None
-        How many coefficients the curves of a term may have together; features have fewer pieces
-        where there would be more, but at least `LEAST_BINS`. None: any number.
+        Largest number of coefficients of all curves of a term together. If there would be more,
+        features get fewer pieces, but at least `LEAST_BINS`. None for no limit.
     """
 
     n_bins: int
@@ -51,9 +53,9 @@ class Advice:
     most_coefficients: int | None = None
 
     def shared_by(self, n_values: NDArray[np.intp]) -> Advice:
-        """Return the advice for features with so many distinct values (n_features,).
+        """Return the advice for features with these numbers of distinct values (n_features,).
 
-        A feature has a piece between any two of its values, but `n_bins` at most.
+        A feature has a piece between any two neighboring values, but at most `n_bins`.
         """
         if self.most_coefficients is None:
             return self
@@ -65,29 +67,29 @@ class Advice:
 
 @dataclass(frozen=True, eq=False)
 class ColumnData:
-    """The columns of a table, as terms look at them.
+    """The columns of a table, with what terms need to know about them.
 
     Attributes
     ----------
     table : Table of shape (n_rows, n_features)
-        Numbers as they are, levels of categories as whole numbers, missing values as NaN.
+        Numbers as they are, levels of categories as integers, missing values as NaN.
     lo, hi : ndarray of shape (n_features,)
         Lowest and highest value; NaN where all are missing.
     has_gap : ndarray of shape (n_features,)
-        Which features have missing values in rows that count.
+        Whether each feature has missing values in rows with a positive weight.
     levels : dict of int to tuple
-        The levels of the features that are categories.
+        The levels of each categorical feature.
     kept : ndarray of shape (n_rows,) or None
-        Which rows count; None: all.
+        Whether each row has a positive weight; None if all have one.
     weights : ndarray of shape (n_rows,) or None
     through_zero : bool
         Whether X is sparse, so that curves should be zero at zero.
     most_bytes : int
-        Bytes of X in files that may be looked at together.
+        Bytes of an X in files that may be read at once.
     n_threads : int
-        Threads that may look at columns.
+        Number of threads for reading columns.
     label : callable
-        label(j) names a feature as the user knows it.
+        label(j) is the name of feature j in messages.
     """
 
     table: Table
@@ -103,7 +105,7 @@ class ColumnData:
     n_threads: int = 1
 
     def ranges(self, features: Sequence[int] | AnyArray) -> tuple[Floats, Floats]:
-        """Return the lowest and highest values of some features; 0 and 0 if all are missing."""
+        """Return the lowest and highest values of some features; 0 if all values are missing."""
         at = np.asarray(features, dtype=np.intp)
         lo, hi = self.lo[at].copy(), self.hi[at].copy()
         empty = ~np.isfinite(lo)
@@ -120,9 +122,9 @@ def curve_groups(
     extrapolation: Extrapolation = Extrapolation.CONSTANT,
     periods: Floats | None = None,
 ) -> list[TermGroup]:
-    """Return the curves of some features as groups: those with missing values, and the others.
+    """Return the curves of some features as groups, with and without missing values.
 
-    g_j, the variance of the deviation of missing values, is s_j^2.
+    The variance g_j of a missing value's deviation is s_j^2.
     """
     groups = []
     for at in split_by(data.has_gap[features][:, None]):
@@ -159,11 +161,11 @@ class Term(NamedOnce):
     _parameter_constraints: Constraints = {}  # noqa: RUF012 (scikit-learn's own form)
 
     def check(self) -> None:
-        """Check the parameters; errors name the parameter, what was found and what is expected."""
+        """Check the parameters; raise an error that names the parameter and what is expected."""
         self._validate_params()
 
     def place(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
-        """Return this term for some features, in groups of one shape each."""
+        """Return this term for some features, as groups of one shape each."""
         raise NotImplementedError

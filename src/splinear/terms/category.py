@@ -64,7 +64,7 @@ class Category(Term):
     def place(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
-        """Return the effects of some features, in groups of about as many levels each."""
+        """Return the effects of some features, as groups with similar numbers of levels."""
         n_levels = np.array([len(data.levels[int(j)]) for j in features])
         keys = np.stack([size_class(n_levels), data.has_gap[features]], axis=1)
         without_level = advice.without_level and self.ordered
@@ -76,7 +76,7 @@ class Category(Term):
         levels = tuple(data.levels[int(j)] for j in features)
         n_levels = np.array([max(1, len(own)) for own in levels])
         basis = BSplineBasis(0, int(n_levels.max()))
-        # Of one level without gaps there is nothing to learn.
+        # A feature with a single level is constant.
         hi = np.where(n_levels > 1, n_levels, 0).astype(np.float64)
         axes = Axes.spanning(np.zeros(len(features)), hi, basis, n_bins=n_levels)
         embedding = Embedding.of(axes, basis, int(self.ordered), native=False)

@@ -1,4 +1,4 @@
-"""How the ranges of features are divided into pieces of a curve."""
+"""The division of features' ranges into the pieces of curves."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ __all__ = ["Division"]
 
 @dataclass(eq=False)
 class Division:
-    """How the ranges of some features are divided; knots are None where pieces are equal.
+    """The ranges, numbers of bins and knots of some features.
 
-    `by_value` marks the features of which every value that was seen is a knot.
+    Knots are None for pieces of equal width. `by_value` marks the features with a knot at every
+    value in the sample. `n_wanted` is the number of bins asked for.
     """
 
     lo: Floats
@@ -29,7 +30,7 @@ class Division:
     n_wanted: int
 
     def set_knots(self, k: int, knots: Floats, seen: Sample | None = None) -> None:
-        """Set the knots of a feature; its range is theirs if it has values between them."""
+        """Set the knots of a feature and, unless it is constant between them, its range."""
         lo, hi = np.clip([self.lo[k], self.hi[k]], knots[0], knots[-1])
         if not lo < hi:
             self.lo[k], self.hi[k] = lo, hi
@@ -44,9 +45,9 @@ class Division:
         self.knots[k] = knots if len(knots) > 2 else None
 
     def set_many(self, at: NDArray[np.intp], knots: Floats) -> None:
-        """Set the knots of some features, one row each, NaN after the last; the ends are theirs.
+        """Set the knots and ranges of some features, one row each, with NaN after the last.
 
-        They are not told to be all of the values that were seen.
+        `by_value` stays False for them.
         """
         n_knots = np.count_nonzero(~np.isnan(knots), axis=1)
         self.lo[at], self.hi[at] = knots[:, 0], knots[np.arange(len(at)), n_knots - 1]
@@ -55,12 +56,15 @@ class Division:
             self.knots[k] = row[:n] if n > 2 else None
 
     def size_class(self, degree: int) -> AnyArray:
-        """Class features by the size of their tables; the wanted number of bins is a class too."""
+        """Return the size class of each feature's table; the wanted size is a class of its own."""
         classes = size_class(self.n_bins + degree)
         return np.where(self.n_bins == self.n_wanted, -1, classes)
 
     def knot_table(self, at: NDArray[np.intp]) -> Floats | None:
-        """Return the knots of some features, one row each, NaN after the last; None: all equal."""
+        """Return the knots of some features, one row each, with NaN after the last.
+
+        The result is None if all pieces have equal width.
+        """
         placed = [self.knots[k] for k in at]
         if all(knots is None for knots in placed):
             return None

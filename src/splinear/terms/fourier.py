@@ -75,13 +75,13 @@ class Fourier(Term):
     def place(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
-        """Return curves for some features, in groups of one shape each."""
+        """Return curves for some features, as groups of one shape each."""
         del advice
         basis = FourierBasis(int(self.n_frequencies))
         lo, hi = data.ranges(features)
         periods = None
         if self.period is not None:
-            varies = lo < hi  # values modulo the period were given
+            varies = lo < hi  # the table holds values modulo the period
             lo, hi = np.where(varies, 0.0, lo), np.where(varies, float(self.period), hi)
             periods = np.full(len(features), float(self.period))
         axes = axes_of_odd(lo, hi, basis) if data.through_zero else Axes.spanning(lo, hi, basis)

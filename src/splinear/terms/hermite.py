@@ -1,4 +1,4 @@
-"""Hermite: low polynomials. Linear: the lowest of them."""
+"""Hermite: polynomials of low degree. Linear: those of degree 1."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Hermite(Term):
     def place(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
-        """Return curves for some features, in groups of one shape each."""
+        """Return curves for some features, as groups of one shape each."""
         del advice
         basis = HermiteBasis(int(self.degree))
         return _place("Hermite", features, data, basis, int(self.penalty_order), self.scale)
@@ -91,7 +91,7 @@ class Linear(Term):
     def place(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
-        """Return lines for some features, in groups of one shape each."""
+        """Return lines for some features, as groups of one shape each."""
         del advice
         return _place("Linear", features, data, HermiteBasis(1), 1, "unit", Extrapolation.LINEAR)
 

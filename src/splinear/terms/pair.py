@@ -14,9 +14,9 @@ from splinear.terms.base import ColumnData, Term
 
 __all__ = ["N_BINS", "LevelEffects", "Pair"]
 
-N_BINS = 23  # along each feature, by default
+N_BINS = 23  # default per feature
 
-# What a category's levels add to the score, (n_levels,), and their weight in the training rows.
+# By categorical feature: the effects of its levels on the score, and their weights, (n_levels,).
 LevelEffects = dict[int, tuple[Floats, Floats]]
 
 
@@ -59,7 +59,7 @@ class Pair(Term):
     def chains(
         self, features: list[int], data: ColumnData, effects: LevelEffects
     ) -> dict[int, Chain]:
-        """Return each feature as a chain of nodes; a feature of one node is left out."""
+        """Return the chain of nodes of each feature; features with one node are left out."""
         n_bins = N_BINS if self.n_bins is None else int(self.n_bins)
         out = {}
         for j in features:
@@ -75,7 +75,7 @@ class Pair(Term):
 
 
 def _knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
-    """Return the values of a feature if they are few, else quantiles, and both ends."""
+    """Return both ends of a range with all values of the feature if few, or else quantiles."""
     if not np.isfinite(lo):  # all are missing
         return np.empty(0)
     distinct = np.union1d([lo, hi], seen.distinct)
@@ -88,7 +88,7 @@ def _knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
 def _chain_of_levels(
     feature: int, effect: Floats, weight: Floats, n_bins: int, has_missing: bool
 ) -> Chain:
-    """Put levels in the order of their effects, and divide them into nodes of equal weight."""
+    """Return the chain of levels sorted by effect; if many, merged to nodes of equal weight."""
     order = np.argsort(effect, kind="stable")
     if len(order) <= n_bins + 1:
         node = np.empty(len(order), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Which term each feature gets: what the user said of some, and the curve of all others."""
+"""The plan of terms: which term each feature gets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from splinear.terms.spline import Spline
 
 __all__ = ["FeaturePair", "TermPlan"]
 
-FeaturePair: TypeAlias = tuple[int, int]  # the smaller number first
+FeaturePair: TypeAlias = tuple[int, int]  # the smaller position first
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +29,14 @@ class TermPlan:
     Attributes
     ----------
     curve : Term
-        That of numeric features that `terms` does not name.
+        The term of numeric features that `terms` does not name.
     given : dict of int to Term or None
-        What was said of others; None: they are dropped.
+        The terms of features that `terms` names; None if they are dropped.
     n_features : int
     names : list or None
-        Of the columns.
+        Names of the columns.
     pairs : dict of (int, int) to Pair
-        Surfaces that were asked for.
+        Surfaces that `terms` names.
     """
 
     curve: Term
@@ -88,7 +88,7 @@ class TermPlan:
         return replace(self, pairs=pairs)
 
     def pair_position(self, key: object, where: str) -> FeaturePair:
-        """Return the positions of two features given by names or positions, in ascending order."""
+        """Return the ascending positions of two features given by names or positions."""
         if not isinstance(key, Sequence | np.ndarray) or isinstance(key, str) or len(key) != 2:
             raise ValueError(f"{where}: expected two features; got {key!r}.")
         refusal = f"{where} names a feature of the pair {key!r} that is not there"
@@ -104,12 +104,12 @@ class TermPlan:
 
     @property
     def categories(self) -> set[int]:
-        """Features that are categories because the user said so."""
+        """Features that are categorical because `terms` says so."""
         return {j for j, term in self.given.items() if isinstance(term, Category)}
 
     @property
     def dropped(self) -> set[int]:
-        """Features that take no part."""
+        """Features that are ignored."""
         return {j for j, term in self.given.items() if term is None}
 
     def term_of(self, j: int, *, is_category: bool) -> Term:
@@ -120,14 +120,14 @@ class TermPlan:
         return term
 
     def strict(self, categorical: list[int]) -> frozenset[int]:
-        """Categories whose unseen levels are refused."""
+        """Return the categorical features for which an unseen level raises an error."""
         terms = {j: self.term_of(j, is_category=True) for j in categorical}
         return frozenset(
             j for j, term in terms.items() if isinstance(term, Category) and term.unseen == "error"
         )
 
     def periods(self, categorical: list[int]) -> dict[int, float]:
-        """Features of numbers that are taken modulo a period."""
+        """Return the periods of numeric features that are taken modulo a period."""
         known = {j: self.given[j] for j in self.given if j not in categorical}
         if isinstance(self.curve, Fourier) and self.curve.period is not None:
             others = set(range(self.n_features)) - set(self.given) - set(categorical)
@@ -139,7 +139,7 @@ class TermPlan:
         }
 
     def place(self, data: ColumnData, advice: Advice) -> Layout:
-        """Let every term meet its columns."""
+        """Return the layout of all terms, placed on the columns of a table."""
         terms: dict[int, Term] = {id(self.curve): self.curve}  # by their identity
         features: dict[int, list[int]] = {}
         default, dropped, named = Category(), self.dropped, {*self.given, *data.levels}
@@ -166,7 +166,7 @@ class TermPlan:
 
 
 def check_terms(terms: object) -> None:
-    """Check the parameter `terms` as far as that is possible without a table."""
+    """Check the parameter `terms`, as far as possible without a table."""
     if terms is None:
         return
     if not isinstance(terms, Mapping):

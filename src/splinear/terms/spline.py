@@ -44,8 +44,8 @@ __all__ = ["Spline"]
 
 WAYS = {"increasing": 1, "decreasing": -1}
 BENDS = {"convex": 1, "concave": -1}
-EQUAL = ("auto", "uniform")  # knots that can be of equal width
-MOST_HELD = 64  # pieces, where the estimator would advise more: docs/shapes.md
+EQUAL = ("auto", "uniform")  # rules that can give pieces of equal width
+MOST_HELD = 64  # default number of pieces under shape constraints, at most: docs/shapes.md
 
 
 class Spline(Term):
@@ -161,7 +161,7 @@ class Spline(Term):
 
     @property
     def form(self) -> Form | None:
-        """What the curve is held to; None: nothing."""
+        """The shape constraint of the curve; None if there is none."""
         if self.monotone is None and self.curvature is None:
             return None
         way = 0 if self.monotone is None else WAYS[self.monotone]
@@ -169,13 +169,13 @@ class Spline(Term):
 
     @property
     def _rule(self) -> str | Sequence[float] | Floats:
-        """Where pieces meet."""
+        """The rule for knots: equal pieces under a constraint of curvature with degree 2 or 3."""
         return "uniform" if self.curvature is not None and self.degree > 1 else self.knots
 
     def place(
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
-        """Return curves for some features, in groups of one shape each."""
+        """Return curves for some features, as groups of one shape each."""
         if data.through_zero and self.through_zero is False:
             raise ValueError(
                 "Spline(through_zero=False) needs a dense X, as zeros then count; got a sparse "
@@ -196,13 +196,13 @@ class Spline(Term):
         return [self._group(features, data, pieces, at, advice) for at in split_by(keys)]
 
     def _pieces(self, features: NDArray[np.intp], data: ColumnData, advice: Advice) -> Division:
-        """Decide how each feature's range is divided."""
+        """Return how each feature's range is divided."""
         lo, hi = data.ranges(features)
         advice, n = self._suited(advice, features, data), len(features)
         n_bins, by_value = np.full(n, advice.n_bins), np.zeros(n, dtype=bool)
         pieces = Division(lo, hi, n_bins, [None] * n, by_value, advice.n_bins)
         if not isinstance(self._rule, str):
-            given = np.asarray(self._rule, dtype=np.float64)  # checked before
+            given = np.asarray(self._rule, dtype=np.float64)  # already checked
             for k in range(len(features)):
                 pieces.set_knots(k, given)
         elif self._rule != "uniform":
@@ -224,7 +224,7 @@ class Spline(Term):
         data: ColumnData,
         advice: Advice,
     ) -> None:
-        """Place the knots of the features at `at`, all at once but for those of few values."""
+        """Place the knots of the features at `at`: together, except those with few values."""
         find, few = tail_knots, advice.few
         if advice.quantiles:
             find = all_spread_knots
@@ -239,30 +239,31 @@ class Spline(Term):
             has_none = np.isnan(found[:, 0])
             apart = has_none if advice.quantiles else _has_few(block, few)
             for k in np.flatnonzero(apart):
-                self._divide(pieces, int(some[k]), Sample.in_order(block[k]), advice, data)
+                self._divide(pieces, int(some[k]), Sample.of_sorted(block[k]), advice, data)
             placed = ~apart & ~has_none
             pieces.set_many(some[placed], found[placed])
 
     def _suited(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
-        """Return the advice for these features, and for this form; or what the user says."""
+        """Return the advice for these features, with the user's n_bins and the shape constraint."""
         if self.n_bins is not None:
             return replace(advice, n_bins=int(self.n_bins), few=0)
         advice = self._shared(advice, features, data)
-        if self.form is None:  # curves that are held to one need not be as fine
+        if self.form is None:  # constrained curves need fewer pieces
             return advice
         few = min(advice.few, MOST_HELD + 1)
         return replace(advice, n_bins=min(advice.n_bins, MOST_HELD), few=few)
 
     def _shared(self, advice: Advice, features: NDArray[np.intp], data: ColumnData) -> Advice:
-        """Return the advice with as many bins as the coefficients allow.
+        """Return the advice with as many bins as the limit on coefficients allows.
 
-        Only where that may be fewer, some rows are looked at: a 0/1 column takes one coefficient.
+        If the limit may be exceeded, distinct values are counted in a sample of rows, because a 0/1
+        column takes only one coefficient.
         """
         most, n = advice.most_coefficients, len(features)
         if most is None or n * advice.n_bins <= most or not isinstance(self._rule, str):
             return advice
         n_values = np.full(n, advice.n_bins + 1)
-        if self._rule != "uniform":  # which has pieces where no values are
+        if self._rule != "uniform":  # uniform knots do not depend on the values
             rows = FOR_COUNTS.rows(data.table.shape[0], data.kept, n)
             for start, block in ascending(
                 data.table, rows, features, data.most_bytes, data.n_threads
@@ -273,13 +274,13 @@ class Spline(Term):
     def _samples(
         self, data: ColumnData, features: NDArray[np.intp], rows: NDArray[np.intp]
     ) -> Iterator[tuple[int, Sample]]:
-        """Look at some rows of some features."""
+        """Yield the samples of some features in some rows."""
         return samples(data.table, rows, features, data.weights, data.most_bytes, data.n_threads)
 
     def _divide(
         self, pieces: Division, k: int, seen: Sample, advice: Advice, data: ColumnData
     ) -> None:
-        """Place the knots of one feature by what its values are."""
+        """Place the knots of one feature, given a sample of its values."""
         lo, hi, n_bins = pieces.lo[k], pieces.hi[k], pieces.n_wanted
         if self._rule == "quantile":
             return pieces.set_knots(k, quantile_knots(seen, lo, hi, n_bins), seen)
@@ -305,7 +306,7 @@ class Spline(Term):
     ) -> TermGroup:
         n_bins = int(pieces.n_bins[at].max())
         if self.degree == 0 and pieces.by_value[at].all():
-            n_bins += 1  # for the last value, which is at the end of the last piece
+            n_bins += 1  # a bin for the last value, at the end of the last piece
         basis = BSplineBasis(int(self.degree), n_bins)
         lo, hi = pieces.lo[at], pieces.hi[at]
         axes = Axes.spanning(lo, hi, basis, pieces.knot_table(at), pieces.n_bins[at])
@@ -318,8 +319,8 @@ class Spline(Term):
     def _finished(
         self, features: NDArray[np.intp], data: ColumnData, embedding: Embedding
     ) -> TermGroup:
-        # The deviation of a gap may be as large as the step of one bin; a column of one value and
-        # gaps has no bins, and one of gaps alone has nothing.
+        # The deviation of a gap has the variance of one bin's step, also for a constant column with
+        # gaps, which has no bins; a column with gaps only has no deviation.
         one_step = embedding.basis.variance(embedding.axes.length, 1.0)
         missing_variance = np.where(embedding.variance > 0, embedding.variance, one_step)
         missing_variance = np.where(
@@ -356,14 +357,14 @@ class Spline(Term):
         empty = np.all(np.stack(data.ranges(features)) == 0.0, axis=0)
         if not isinstance(rule, str) or 2 * np.count_nonzero(empty) <= len(features):
             return self._divided(features, data, rule, n_bins)
-        # Hashed text is mostly columns of zeros; their curves are zero, in however many pieces.
+        # Hashed text has mostly columns of zeros, whose curves are zero and need only one piece.
         rest = [] if empty.all() else self._divided(features[~empty], data, rule, n_bins)
         return [*rest, *self._divided(features[empty], data, rule, 1)]
 
     def _divided(
         self, features: NDArray[np.intp], data: ColumnData, rule: str | Floats, n_bins: int
     ) -> list[TermGroup]:
-        """Return curves that are zero at zero, of at most so many pieces."""
+        """Return curves that are zero at zero, with at most `n_bins` pieces."""
         table, (lo, hi) = data.table.select(features), data.ranges(features)
         plan = KnotPlan([rule] * len(features), np.full(len(features), n_bins))
         basis = BSplineBasis(int(self.degree), n_bins + (self.degree == 0))
@@ -382,7 +383,7 @@ class Spline(Term):
 
 
 def _has_few(block: AnyArray, few: int) -> NDArray[np.bool_]:
-    """Tell which rows of ascending values have few of them."""
+    """Return whether each row of ascending values has at most `few` distinct ones."""
     if few == 0:
         return np.zeros(len(block), dtype=bool)
     return np.asarray(n_distinct(block) <= few)

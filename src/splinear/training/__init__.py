@@ -1,1 +1,1 @@
-"""From a table to a fitted model: what the estimators have in common."""
+"""Code shared by the estimators: reading a table, training, and storing the fitted model."""

@@ -1,6 +1,6 @@
-"""The default number of pieces and knots of curves, chosen by measurements.
+"""Default numbers of bins and default knots of curves.
 
-docs/defaults.md has the evidence, and benchmarks/defaults.py the measurements.
+docs/defaults.md gives the evidence for them; benchmarks/defaults.py measures it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from splinear.terms.base import Advice
 
 __all__ = ["advise_fixed", "advise_smooth"]
 
-MANY, FEW = 128, 10  # bins of a narrow table, and of the paper's classifier
-WIDE = 200  # columns, from which on features of few values have as many bins as others
-MOST_COEFFICIENTS = 8_192  # of all curves; wide tables have fewer bins
+MANY, FEW = 128, 10  # bins where smoothness is chosen, and in the paper's classifier
+WIDE = 200  # number of columns from which on even features with few values get FEW bins
+MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bins
 
 
 def advise_smooth(table: Table, *, chosen: bool) -> Advice:
-    """Advise an estimator whose smoothness is chosen from the data, or given by one C."""
+    """Return the defaults of AdditiveClassifier and AdditiveRegressor.
+
+    `chosen` says whether the smoothness is chosen from the data; otherwise one C is given.
+    """
     if not chosen or table.is_sparse:
         return advise_fixed(table)
     return Advice(
@@ -29,7 +32,7 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
 
 
 def advise_fixed(table: Table) -> Advice:
-    """Advise an estimator with one C for all terms."""
+    """Return the defaults of an estimator that has one C for all terms."""
     if table.shape[1] >= WIDE and not table.is_sparse:
         return Advice(FEW, quantiles=False, few=2)
     return Advice(FEW, quantiles=False)

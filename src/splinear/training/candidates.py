@@ -1,4 +1,4 @@
-"""What a search compares, and its table of results."""
+"""The candidates of a search, and the table cv_results_ made from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ __all__ = ["Candidate", "Comparison"]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What one setting reached along the path of C, in each fold; None: nothing."""
+    """The scores of one parameter setting along the path of C, in each fold.
+
+    A path of None is a fold that was not reached before the search was stopped.
+    """
 
     params: dict[str, Any]
     paths: list[FoldPath | None]
@@ -24,18 +27,18 @@ class Candidate:
 
     @property
     def scores(self) -> Floats:
-        """Scores of the rows held out, (n_folds, n_Cs); NaN where the search was stopped."""
+        """Scores on the held-out rows, (n_folds, n_Cs); NaN where the search was stopped."""
         nothing = np.full(self.n_points, np.nan)
         return np.stack([nothing if path is None else path.scores for path in self.paths])
 
     @property
     def seconds(self) -> float:
-        """The mean over folds."""
+        """Mean training time per fold."""
         return float(np.mean([np.nan if path is None else path.seconds for path in self.paths]))
 
     @property
     def summary(self) -> str:
-        """One line for people."""
+        """One line of text for verbose output."""
         mean = self.scores.mean(axis=0)
         shown = "stopped" if np.isnan(mean).all() else f"best mean score {np.nanmax(mean):.4f}"
         return f"{self.params or 'path of C'}: {shown}"
@@ -43,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All candidates of a search, each for all Cs in all folds."""
+    """All candidates of a search, with scores for all values of C in all folds."""
 
     candidates: list[Candidate]
     Cs: Floats
@@ -51,7 +54,7 @@ class Comparison:
 
     @property
     def n_unconverged(self) -> int:
-        """Number of fits that did not get as far as they should."""
+        """Number of fits that did not converge."""
         return sum(path.n_unconverged for c in self.candidates for path in c.paths if path)
 
     def results(self) -> dict[str, Any]:
@@ -77,7 +80,11 @@ class Comparison:
 
 
 def _compared(scores: Floats) -> Floats:
-    """Return the folds by which settings are compared: all, or those that got farthest."""
+    """Return the rows of `scores` (n_folds, n_params) that settings are compared by.
+
+    These are all folds; or, if a stopped search completed no setting in all folds, the folds that
+    got farthest.
+    """
     reached = ~np.isnan(scores)
     if reached.all(axis=0).any():
         return scores

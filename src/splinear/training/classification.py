@@ -1,4 +1,4 @@
-"""What the two classifiers share: classes out of scores."""
+"""Base class of the two classifiers, which turns scores into classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Self = TypeVar("Self", bound="ClassEstimator")
 
 
 class ClassEstimator(ClassifierMixin, AdditiveEstimator):
-    """An additive estimator whose outputs stand for classes or labels."""
+    """Base of the additive estimators that predict classes or labels."""
 
     _outputs: ClassOutputs
 
@@ -78,7 +78,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
-        scores = self._scores(X)  # which says so if there is no model yet
+        scores = self._scores(X)  # raises NotFittedError if there is no model yet
         return self._outputs.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:

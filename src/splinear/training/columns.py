@@ -1,7 +1,7 @@
-"""The user's table as the table of numbers that terms read.
+"""Conversion of the user's table to the table of numbers that terms are evaluated on.
 
-Numbers stay as they are, missing values become NaN, and a category becomes the number of its level:
-one column per feature, whatever it holds. A table that needs none of that is not copied.
+Numbers stay as they are, missing values become NaN, and a category becomes the index of its level:
+always one column per feature. A table that needs no conversion is not copied.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from splinear.tables.values import Values, factor, is_missing, numbers, ordered
 
 __all__ = ["Columns", "Levels", "NumberTable", "Seen"]
 
-UNSEEN = -1.0  # instead of the number of a level; a missing value is NaN
-MANY_LEVELS = 50  # fewer are no identifier, however few the rows
+UNSEEN = -1.0  # code of a level that did not occur in fit; a missing value is NaN
+MANY_LEVELS = 50  # a feature with fewer levels is never taken for an identifier
 
-Label: TypeAlias = Callable[[int], str]  # how the user knows a feature
+Label: TypeAlias = Callable[[int], str]  # from a feature's index to its name in messages
 Levels: TypeAlias = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """How the user's features become numbers.
+    """How each feature of the user's table is converted to numbers.
 
     Attributes
     ----------
     n_features : int
     levels : dict of int to tuple
-        The levels of the features that are categories, in order.
+        The sorted levels of each categorical feature.
     strict : frozenset of int
-        Categories whose unseen levels are refused.
+        Categorical features for which an unseen level raises an error.
     periods : dict of int to float
-        Features that are taken modulo a period.
+        The periods of features that are taken modulo a period.
     dropped : frozenset of int
-        Features that take no part, whatever they hold.
+        Features that are ignored, whatever they hold.
     zero_based : bool or None
-        Whether the indices of the LIBSVM file that fit was given begin with 0; None: there was
-        none.
+        Whether the indices of the LIBSVM file passed to fit begin with 0; None if X was not a
+        LIBSVM file.
     takes_gaps : bool
-        Whether rows may have missing values.
+        Whether missing values are allowed.
     n_rows : int
-        Training rows that count: those of a weight above 0.
+        Number of training rows with a positive weight.
     counts : dict of int to tuple of int
-        In how many of them each of the levels is; of several calls of partial_fit, the first.
+        Number of these rows per level; after partial_fit, those of the first call.
     """
 
     n_features: int
@@ -66,32 +66,32 @@ class Columns:
     counts: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def after(self, n_rows: int) -> Columns:
-        """Return the same for a model that has learned from some rows more."""
+        """Return a copy for a model that was trained on `n_rows` further rows."""
         return replace(self, n_rows=self.n_rows + n_rows)
 
     @property
     def is_plain(self) -> bool:
-        """Whether the user's table serves as it is."""
+        """Whether the user's table can be used without conversion."""
         return not self.levels and not self.periods
 
     @property
     def categorical(self) -> list[int]:
-        """The features that are categories."""
+        """The indices of the categorical features, sorted."""
         return sorted(self.levels)
 
     def numbers_of(self, j: int, values: Values, label: Label, first_row: int = 0) -> AnyArray:
-        """Return feature j's values as numbers, (n,); the first is in row `first_row`."""
+        """Return the values of feature j as numbers, (n,); the first is in row `first_row`."""
         if j in self.levels:
             return self._codes(j, values, label, first_row)
         x = numbers(values, label(j))
         if j not in self.periods:
             return x
-        with np.errstate(invalid="ignore"):  # infinity is refused later
+        with np.errstate(invalid="ignore"):  # infinity raises an error later
             return np.where(np.isinf(x), x, x % self.periods[j])
 
     @cached_property
     def _places(self) -> dict[int, dict[object, float]]:
-        """The number of each level of every category."""
+        """For each categorical feature, the index of each level."""
         return {
             j: {level: float(k) for k, level in enumerate(levels)}
             for j, levels in self.levels.items()
@@ -106,7 +106,7 @@ class Columns:
         else:
             distinct, rows = factor(values)
             found = [place.get(value, UNSEEN) for value in distinct]
-            codes = np.array([*found, np.nan])[rows]  # missing values have place -1
+            codes = np.array([*found, np.nan])[rows]  # `factor` codes missing values by -1
         if UNSEEN in found:
             self._mention_unseen(j, values, int(np.argmax(codes == UNSEEN)), label, first_row)
         return codes
@@ -114,7 +114,7 @@ class Columns:
     def _mention_unseen(
         self, j: int, values: Values, at: int, label: Label, first_row: int
     ) -> None:
-        """Refuse unseen levels if the term says so; warn if they are not of the type of fit."""
+        """Raise if the term refuses unseen levels; warn if they are not of the type seen in fit."""
         (example,), _ = factor(values[at : at + 1])
         if j in self.strict:
             raise ValueError(
@@ -136,14 +136,14 @@ class Columns:
 
 
 class NumberTable(View):
-    """A table as the numbers that terms read.
+    """A view of a table, converted to the numbers that terms are evaluated on.
 
     Parameters
     ----------
     table : Table
     how : Columns
     label : callable
-        label(j) names a feature as the user knows it.
+        label(j) is the name of feature j in messages.
     """
 
     converts = True
@@ -154,11 +154,11 @@ class NumberTable(View):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The type of the chunks."""
+        """The data type of the chunks."""
         return np.dtype(np.float64) if self.how.levels else self.table.dtype
 
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
-        """Yield all rows in order, some at a time."""
+        """Yield slices of rows and their values, in order."""
         wanted = range(self.shape[1]) if columns is None else columns
         for rows, data in self.table.columns(wanted):
             out = np.empty((rows.stop - rows.start, len(wanted)), self.dtype)
@@ -169,17 +169,17 @@ class NumberTable(View):
 
 @dataclass
 class Seen:
-    """The distinct values of a categorical feature, in the pieces of a table so far."""
+    """The distinct values of a categorical feature in the chunks read so far."""
 
     label: str
-    values: dict[object, int] = field(default_factory=dict)  # and in how many rows they are
+    values: dict[object, int] = field(default_factory=dict)  # the number of rows of each
     ordered: Levels | None = None
 
     def add(self, values: Values, kept: AnyArray | slice) -> None:
-        """Look at a piece of the column, in the rows that count."""
+        """Add a chunk of the column; `kept` selects the rows with a positive weight."""
         try:
             distinct, rows = factor(values)
-        except TypeError as error:  # lists, for example; in the words of float()
+        except TypeError as error:  # unhashable, such as lists; the message is like that of float()
             raise TypeError(
                 f"X must hold numbers or categories in {self.label}: an argument must be a string "
                 f"or a real number ({error})."
@@ -192,7 +192,7 @@ class Seen:
         self.ordered = self.ordered if in_order is None else in_order
 
     def warn_of_identifiers(self, n_rows: int) -> None:
-        """Warn of a feature of which most rows have a level of their own."""
+        """Warn if most rows have a level of their own."""
         n = len(self.values)
         if n > MANY_LEVELS and 2 * n > n_rows:
             warnings.warn(
@@ -203,7 +203,7 @@ class Seen:
             )
 
     def levels(self) -> Levels:
-        """Return the levels in order."""
+        """Return the levels in the order of an ordered categorical type, or else sorted."""
         levels = list(self.values)
         if self.ordered is not None and all(level in self.ordered for level in levels):
             there = set(levels)

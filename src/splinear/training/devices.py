@@ -1,4 +1,4 @@
-"""What estimators do on a device, and what they leave to the processor."""
+"""Training and prediction on a GPU, and the choice between it and the CPU."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from splinear.training.trainer import Fitter, Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
 
-AT_ONCE = 2**24  # scores, and positions on surfaces, that are computed at a time
+AT_ONCE = 2**24  # scores, and positions on surfaces, computed per batch
 
 
 def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: Layout) -> str | None:
-    """Say why the rows of a fit cannot be on a device; None: they can."""
+    """Return why a fit cannot run on a device, as a message; None if it can."""
     if estimator.max_memory is not None:
         return "has no max_memory: the rows lie in the device's memory."
     if hasattr(estimator, "terms_"):
@@ -64,9 +64,9 @@ def refusal(estimator: BaseEstimator, trainer: Trainer, table: Table, layout: La
 def device_rows(
     estimator: BaseEstimator, trainer: Trainer, data: TrainingTable, layout: Layout, seed: int
 ) -> TrainingRows | None:
-    """Return the rows on the device that is to hold them; None: the host does.
+    """Return the training rows in the device's memory; None to train on the CPU.
 
-    "auto" leaves to the processor what a device has no kernels for.
+    With device="auto", fits that have no kernels on the device run on the CPU.
     """
     device = getattr(estimator, "device", "cpu")
     if device == "cpu":
@@ -82,7 +82,7 @@ def device_rows(
 
 
 def _solver(data: TrainingSet) -> SolveMargins:
-    """Return smoothing where rows are many, and else working sets."""
+    """Return the smoothing solver if rows are many, and the working-set solver otherwise."""
     if has_many_rows(data.rows.n_rows, data.rows.layout.n_parameters):
         return smoothing.solve
     return _by_working_sets
@@ -91,13 +91,16 @@ def _solver(data: TrainingSet) -> SolveMargins:
 def _by_working_sets(
     rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
 ) -> list[Result]:
-    """Solve on some rows at a time, those of all outputs together."""
+    """Solve on a working set of rows, shared by all outputs."""
     sums, pool = cast(DeviceMargins, total), cast(DeviceRows, rows).pool(total.kind.bias)
     return working_sets.solve(rows, sums, sums.like.problems, stopping, pool, start)
 
 
 def trainer_on(rows: object, trainer: Trainer) -> Fitter:
-    """Return the trainer of these rows; dual coordinate descent needs them on the host."""
+    """Return the trainer for these rows.
+
+    Dual coordinate descent runs on the CPU only; rows on a device are trained by full passes.
+    """
     if not isinstance(rows, DeviceRows) or not isinstance(trainer, DualTrainer):
         return trainer
 
@@ -108,14 +111,14 @@ def trainer_on(rows: object, trainer: Trainer) -> Fitter:
 
 
 def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) -> Floats:
-    """Return f(x) of rows on a device, (n_rows, n_outputs), where they are."""
+    """Return f(x) of rows on a device as an array on the device, (n_rows, n_outputs)."""
     backend = cuda_backend("cuda")
     assert backend is not None
     out: Floats = scores_on(backend, model, table.on_device)
     gaps = estimator._columns.takes_gaps
     if not gaps or bool(np.isnan(out.sum())) or _refuses(model.layout):
         check_ranges(estimator, model.layout, table)
-        column_ranges(estimator, table, gaps=gaps)  # names what is not finite
+        column_ranges(estimator, table, gaps=gaps)  # raises an error that names the value
     return out
 
 
@@ -124,7 +127,7 @@ def _refuses(layout: Layout) -> bool:
 
 
 def scores_on(backend: Backend, model: Model, X: Any) -> Any:
-    """Return f(x) of the rows of an array on the device, some rows at a time."""
+    """Return f(x) of an array on the device, in batches of rows: (n_rows, n_outputs)."""
     place = backend.name, backend.place
     there = model.prepared(place, lambda: SentTerms.of(backend, model))
     n_positions = 0 if there.surfaces is None else len(there.surfaces.surfaces.positions)
@@ -142,7 +145,7 @@ def scores_on(backend: Backend, model: Model, X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SentTerms:
-    """The terms of a model: surfaces and curves on a device, and what the host evaluates."""
+    """The terms of a model: those on the device, and those that the host evaluates."""
 
     surfaces: SentSurfaces | None
     curves: list[Curves]
@@ -151,7 +154,7 @@ class SentTerms:
 
     @classmethod
     def of(cls, backend: Backend, model: Model) -> SentTerms:
-        """Send what kernels evaluate."""
+        """Copy the terms that have kernels to the device."""
         surfaces = SentSurfaces.of(backend, model)
         intercept = backend.array(model.intercept[:, None])
         sent = [
@@ -164,7 +167,7 @@ class SentTerms:
 
 
 def _added(backend: Backend, model: Model, terms: SentTerms, X: Any) -> Any:
-    """Return the sums of all terms at rows on the device, (n_outputs, n_rows)."""
+    """Return the sum of all terms for rows on the device, (n_outputs, n_rows)."""
     found = None
     for curves in (*terms.curves, *([] if terms.surfaces is None else [terms.surfaces])):
         more = curves.scores(X)
@@ -177,13 +180,16 @@ def _added(backend: Backend, model: Model, terms: SentTerms, X: Any) -> Any:
 
 
 def _on_device(group: TermGroup) -> bool:
-    """Tell whether kernels evaluate a group: levels and straight lines beyond ends they do not."""
+    """Return whether kernels can evaluate a group.
+
+    They evaluate neither categories nor linear extrapolation.
+    """
     known = isinstance(group.embedding.basis, BSplineBasis) and not group.embedding.through_zero
     return known and group.levels is None and group.extrapolation is not Extrapolation.LINEAR
 
 
 def _rest(model: Model, others: Sequence[Scorer], piece: Any) -> Floats:
-    """Return what the other terms add to the scores of rows, on the host."""
+    """Return the sum of the terms evaluated on the host, (n_rows, n_outputs)."""
     piece = piece if piece.dtype.char in "fd" else piece.astype(np.float64)
     found = np.zeros((len(piece), model.n_outputs))
     for scorer in others:

@@ -1,4 +1,4 @@
-"""Training by dual coordinate descent."""
+"""Training of AdditiveSVC and AdditiveSVR by dual coordinate descent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from splinear.training.weighted import WeightedRows
 
 __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
 
-MAX_BIAS = 1e8  # squared lengths are added to its square; beyond 1e16 no digit of them is left
+MAX_BIAS = 1e8  # squared norms are added to its square: beyond 1e16 they would lose all digits
 
 DUAL_PARAMETERS: Constraints = {
     "C": [positive()],
@@ -45,22 +45,24 @@ DUAL_PARAMETERS: Constraints = {
 
 Found = TypeVar("Found")
 
-SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # of dual variables to start from
-STEP = 2**14  # rows whose losses are computed at a time
+SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # factors tried for dual variables of a warm start
+STEP = 2**14  # rows per batch when losses are summed
 
 
 @dataclass(frozen=True)
 class DualTrainer:
-    """A problem per output, solved side by side.
+    """Trains one problem per output, several of them in parallel.
+
+    For each output it minimizes 1/2 |w|^2 + 1/2 b^2 + C sum_i c_i loss(y_i, w'phi(x_i) + B b).
 
     Attributes
     ----------
     loss : Loss
     C : float
     bias : float
-        B; 0: there is no intercept.
+        B; 0 for a model without intercept.
     keep_duals : bool
-        Whether dual variables are kept for another fit.
+        Whether dual variables are kept for a warm start.
     """
 
     loss: Loss
@@ -71,31 +73,31 @@ class DualTrainer:
     fits_pairs = False
 
     def advice(self, table: Table) -> Advice:
-        """Say how fine curves should be under one C for all."""
+        """Return the default number of bins under one C for all terms."""
         return advise_fixed(table)
 
     def need(self, outputs: Outputs) -> BytesPerRow:
-        """Return the bytes per row of a problem."""
+        """Return the memory per row of one problem."""
         del outputs
         return NEED_DUAL
 
     def width(self, outputs: Outputs, n_threads: int) -> int:
-        """Return how many outputs are trained at a time."""
+        """Return how many outputs are trained in parallel."""
         return min(n_threads, outputs.n_outputs)
 
     def path_unit(self, target: Target) -> float:
-        """Return the unit of the scores: |w|^2 grows with its square, the losses with itself."""
+        """Return the unit of the scores: |w|^2 grows with its square, the losses linearly."""
         return target.spread
 
     def margins(self, target: Target, rows: WeightedRows) -> RowMargins:
-        """Return the sums of losses of all outputs, for C, over rows that are here."""
+        """Return the sums of losses of all outputs, for C, over rows in this process."""
         problem_of = target.problems(rows, self.loss, self.bias)
         return RowMargins([problem_of(k).scaled(self.C) for k in range(target.outputs.n_outputs)])
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
     ) -> list[Start] | None:
-        """Start from the dual variables and the model of the last fit, if it had as many rows."""
+        """Return starts from the last fit's dual variables and model; None if n_rows differs."""
         duals = last.duals
         if duals is None or duals.alpha.shape != (n_outputs, n_rows):
             return None
@@ -106,16 +108,16 @@ class DualTrainer:
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
         rows = data.rows
-        keeps = self.keep_duals and rows.layout.cone is None  # no help to curves of a given form
+        keeps = self.keep_duals and rows.layout.cone is None  # no help to shape-constrained curves
 
-        # All in one array: a hundred classes of many columns need not be there twice.
+        # One array for all outputs, so that the coefficients of many classes are not stored twice.
         parameters = np.empty((data.outputs.n_outputs, rows.layout.n_parameters))
 
         def train(k: int, problem: Problem, own: Stopping, start: Start | None) -> Result:
             prove = proven_primal if _is_primal(rows, problem, start) else _proven
             found = prove(rows, problem.scaled(self.C), own, start)
             parameters[k] = found.coef
-            # A view of dual variables would keep what the core returned, coefficients included.
+            # A view of alpha would keep the core's whole result alive, including the coefficients.
             alpha = found.alpha.copy() if keeps and found.alpha is not None else None
             return replace(found, coef=parameters[k], alpha=alpha)
 
@@ -142,7 +144,7 @@ class DualTrainer:
             return dual_cd.follow_path(rows, problem, own, Cs, start)
 
         paths = self._each(data, stopping, Cs[0], starts, train)
-        # Some may have stopped before others.
+        # Some outputs may have been stopped before others.
         return [data.restored(of_C) for of_C in zip(*paths, strict=False)]
 
     def _each(
@@ -153,7 +155,7 @@ class DualTrainer:
         starts: list[Start] | None,
         train: Callable[[int, Problem, Stopping, Start | None], Found],
     ) -> list[Found]:
-        """Train every output, some of them side by side; starts are made feasible for C."""
+        """Train every output, some in parallel; starts are made feasible for C."""
         rows, outputs = data.rows, data.outputs
         width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
         problem_of = data.problems(self.loss, self.bias)
@@ -176,17 +178,20 @@ class DualTrainer:
 
 
 def _is_primal(rows: TrainingRows, problem: Problem, start: Start | None) -> bool:
-    """Whether Newton's method solves a problem, because it must (forms) or is faster."""
+    """Return whether a problem is solved by Newton's method.
+
+    It must be under shape constraints, and is where that is faster.
+    """
     if rows.layout.cone is not None:
         return True
-    is_proximal = start is not None and start.proximal  # a penalty that only the dual knows
+    is_proximal = start is not None and start.proximal  # only the dual solver has this penalty
     return not is_proximal and tall.suits_newton(rows, problem)
 
 
 def _proven(
     rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None
 ) -> Result:
-    """Solve one problem, and certify what was found on X itself."""
+    """Solve one problem, and certify the solution on X before any rounding to codes."""
 
     def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
         posed, first = problem, start
@@ -207,12 +212,12 @@ def _proven(
 
 
 def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Result:
-    """Return the model of dual variables that are all 0: no curves, or those to be added to.
+    """Return the result for dual variables of 0: zero curves, or those of a proximal start.
 
-    Its objective is known without X in the first case, and said to be 0 in the second.
+    For zero curves, the objective is known without reading X; for a proximal start it is set to 0.
     """
     coef, intercept, primal = np.zeros(rows.layout.n_parameters), 0.0, 0.0
-    for begin in range(0, rows.n_rows, STEP):  # few rows at a time take little memory
+    for begin in range(0, rows.n_rows, STEP):  # in batches, to save memory
         some = problem.some(slice(begin, begin + STEP))
         m = some.margin(np.zeros(len(some.y)))
         primal += float(some.cost @ some.loss.value(m))
@@ -223,11 +228,11 @@ def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Resul
 
 
 def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int) -> Start:
-    """Bring dual variables, one per row of X, into the order and the bounds of the problem.
+    """Return a start with its dual variables in training order and within their bounds.
 
-    They are multiplied by the number, 1 at most, that makes the dual objective largest. If the gap
-    is large even then they are left out: dual variables far from those of the problem make it
-    longer, and zero is where a gap is all of the objective.
+    They are multiplied by the factor in [0, 1] that maximizes the dual objective. If the relative
+    gap remains above WARM_GAP, they are dropped: a start far from the solution takes longer than a
+    start at zero, whose relative gap is 1.
     """
     if start.alpha is None:
         return start

@@ -1,4 +1,4 @@
-"""What to say about a fit that ended before it reached its tolerance."""
+"""The message of the ConvergenceWarning after a fit that did not reach its tolerance."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from splinear.training.trainer import Trained
 
 __all__ = ["how_it_ended"]
 
-NEAR = 0.1  # a relative gap at which a model is usable, if it is not within...
-NEAR_TOL = 10.0  # ...this many times tol
+# A model is called usable if its relative gap is below either NEAR or NEAR_TOL times tol.
+NEAR = 0.1
+NEAR_TOL = 10.0
 
 
 def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
-    """Say what stopped a fit, how far it got, and what to do; `reason` is that of its watch.
+    """Return a message: what stopped the fit, how far it got, and what to do.
 
-    The estimator knows already what was learned.
+    `reason` is that of the fit's watch. The estimator already holds the fitted attributes.
     """
     early = "" if trained.settled else " before the smoothness of its terms was settled,"
     if not trained.is_whole:

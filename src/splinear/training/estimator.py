@@ -1,4 +1,4 @@
-"""What the four estimators share: parameters, one way to fit, what a fit leaves."""
+"""Base class of the four estimators: parameters, the steps of a fit, fitted attributes."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ Self = TypeVar("Self", bound="AdditiveEstimator")
 
 
 class AdditiveEstimator(Stateful):
-    """Base of the estimators: f(x) = b + sum_k f_k(x) for each output.
+    """Base class of the estimators: f(x) = b + sum_k f_k(x) for each output.
 
-    What kind of estimator it is, is what `_recipe` puts together.
+    A subclass defines `_recipe`, which says how y is read and which trainer is used.
     """
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
@@ -112,15 +112,15 @@ class AdditiveEstimator(Stateful):
         return super().set_params(**params)  # type: ignore[no-any-return]
 
     def _recipe(self) -> Recipe:
-        """Return what the parameters ask for: how y is read, and what trains."""
+        """Return the reader of y and the trainer that the parameters ask for."""
         raise NotImplementedError
 
-    # -- a fit -----------------------------------------------------------------------------------
+    # -- fit -------------------------------------------------------------------------------------
 
     def _fit(
         self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
     ) -> Self:
-        """Learn from rows; if `more`, continue from the last model, with its knots and levels."""
+        """Fit; if `more`, continue from the last model, with its knots and levels."""
         with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
             trained, watch = self._learn(X, y, sample_weight, recipe, line, more=more)
             stopped = "" if watch.reason is None else "stopped after "
@@ -138,7 +138,7 @@ class AdditiveEstimator(Stateful):
         *,
         more: bool,
     ) -> tuple[Trained, Watch]:
-        """Fit a copy and take over what it has learned: a fit that fails leaves the last model."""
+        """Fit a copy and take over its fitted attributes, so that a failed fit changes nothing."""
         work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         columns = self._columns if more else None
         data = read_rows(work, X, y, sample_weight, columns=columns, numeric=recipe.reader.numeric)
@@ -172,12 +172,12 @@ class AdditiveEstimator(Stateful):
     def _training_set(
         self, data: TrainingTable, target: Target, layout: Layout, plan: MemoryPlan | None = None
     ) -> TrainingSet:
-        """Put together what trainers see."""
+        """Return the prepared rows, their weights and their target."""
         rows = self._prepare(data, layout, plan)
         return TrainingSet(WeightedRows(rows, data.weights, data.kept), target)
 
     def _warm_starts(self, fitter: Fitter, data: TrainingSet, n_rows: int) -> list[Start] | None:
-        """Return where warm_start begins, one start per output; None: at zero."""
+        """Return one start per output if warm_start is set and can help; otherwise None."""
         if not self.warm_start or not hasattr(self, "_model"):
             return None
         last = LastFit(self._model, self._duals)
@@ -195,21 +195,21 @@ class AdditiveEstimator(Stateful):
         bytes_of(self.max_memory)
 
     def _fresh(self: Self) -> Self:
-        """Return an estimator of the same parameters to work on: a failed fit costs nothing."""
+        """Return an unfitted copy to train, so that a failed fit leaves `self` unchanged."""
         work = copy(self)
         for name in [name for name in vars(work) if _is_learned(name)]:
             delattr(work, name)
         return work
 
     def _adopt(self, work: AdditiveEstimator) -> None:
-        """Take over what a fit has learned, all at once."""
+        """Replace all fitted attributes by those of `work`."""
         given = self.get_params(deep=False)
         learned = {name: value for name, value in vars(work).items() if name not in given}
         kept = {name: value for name, value in vars(self).items() if not _is_learned(name)}
         self.__dict__ = kept | learned
 
     def _check_more(self, data: TrainingTable, outputs: Outputs) -> None:
-        """Refuse what was not there in the first chunk of rows, and infinity; count the rows."""
+        """Check a later chunk of partial_fit, and count its rows."""
         if type(outputs) is not type(self._outputs):
             raise ValueError(
                 f"y is of another kind ({type(outputs).__name__}) than in the first call of "
@@ -219,7 +219,7 @@ class AdditiveEstimator(Stateful):
         self._columns = data.columns
 
     def _check_finite(self, data: TrainingTable) -> None:
-        """Refuse infinity in a later chunk of rows, and new gaps and levels."""
+        """Raise if a later chunk has infinity, or missing values or levels new since the first."""
         gaps = self.missing == "level"
         lo, _, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
         for group in self._model.layout.groups:
@@ -240,7 +240,7 @@ class AdditiveEstimator(Stateful):
     def _interactions(
         self, data: ColumnData, trainer: Trainer, layout: Layout
     ) -> Interactions | None:
-        """Return which surfaces are asked for, beside the curves of a layout."""
+        """Return the surfaces that are asked for in addition to curves; None if none are."""
         request = getattr(self, "interactions", 0)
         found = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
         if found is not None and not trainer.fits_pairs:
@@ -251,7 +251,7 @@ class AdditiveEstimator(Stateful):
         return found
 
     def _column_data(self, data: TrainingTable) -> ColumnData:
-        """Look at the columns as terms do."""
+        """Return the ranges, levels and weights of all columns, from which terms are placed."""
         self._columns = data.columns
         gaps = self.missing == "level"
         n_threads = thread_count(self.n_jobs, data.table.shape[0])
@@ -273,7 +273,7 @@ class AdditiveEstimator(Stateful):
     def _prepare(
         self, data: TrainingTable, layout: Layout, plan: MemoryPlan | None = None
     ) -> TrainingRows:
-        """Bring the rows into the form that the core reads."""
+        """Return the rows in the form that the core trains on: codes, non-zeros or values."""
         if data.table.is_sparse:
             for group in layout.groups:
                 if not group.embedding.through_zero:
@@ -297,11 +297,11 @@ class AdditiveEstimator(Stateful):
         return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
 
     def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
-        """Keep within max_memory, or say why it is too small."""
+        """Return a plan that keeps within max_memory; raise if that is too small."""
         return plan_fit(self, data.table, layout, workload)
 
     def _workload(self, target: Target, trainer: Trainer, *, weighted: bool) -> Workload:
-        """Return what each row needs: order, weights, what is kept, the target, the solver."""
+        """Return the memory needed per row: order, weights, mask, target, and the solver's own."""
         outputs = target.outputs
         need = (
             BytesPerRow(shared=4 + 3 + (17 if weighted else 0))
@@ -325,10 +325,10 @@ class AdditiveEstimator(Stateful):
     def _n_threads(self) -> int:
         return thread_count(self.n_jobs)
 
-    # -- what a fit leaves -----------------------------------------------------------------------
+    # -- fitted attributes -----------------------------------------------------------------------
 
     def _store(self, trained: Trained, *, in_haste: bool = False) -> None:
-        """Store what was learned."""
+        """Set the fitted attributes."""
         data, results = trained.data, trained.results
         rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
@@ -346,28 +346,28 @@ class AdditiveEstimator(Stateful):
         self.objective_ = trained.objective
 
     def _show(self, model: Model, outputs: Outputs, edf: Sequence[Floats] | None = None) -> None:
-        """Store a model, and what makes predictions of its scores."""
+        """Store a model, and the outputs that turn its scores into predictions."""
         self._model, self._outputs, self.intercept_ = model, outputs, model.intercept
         self.terms_ = FittedTerms(model, getattr(self, "feature_names_in_", None), edf)
 
     def _end(self, trained: Trained, watch: Watch) -> None:
-        """Say how a fit ended, if not well; the model has been stored."""
+        """Raise the error of a callback, or warn that the fit did not converge."""
         if watch.error is not None:
             raise watch.error
         if not trained.converged:
             message = how_it_ended(self, trained, watch.reason)
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)  # who has called fit
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)  # points to the caller of fit
 
-    # -- afterward ------------------------------------------------------------------------------
+    # -- prediction ------------------------------------------------------------------------------
 
     def _read_table(self, X: Input) -> Table:
-        """Check rows to predict, and return them as numbers."""
+        """Check X at prediction time, and return it as a table of numbers."""
         if "terms_" not in vars(self):
             check_is_fitted(self, "terms_")
         return read_table(self, X, self._columns)
 
     def _scores(self, X: Input) -> Floats:
-        """f(x) of every output, shape (n_samples, n_outputs)."""
+        """Return f(x) for every output, (n_samples, n_outputs)."""
         table = self._read_table(X)
         if isinstance(table, DeviceTable):
             return device_scores(self, self._model, table)
@@ -375,7 +375,7 @@ class AdditiveEstimator(Stateful):
         n_threads = thread_count(self.n_jobs, table.shape[0])
         out, gaps = self._model.scores(table, n_threads), self._columns.takes_gaps
         if not gaps or not _core.are_finite(out, n_threads):
-            column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # names what is not finite
+            column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # raises; names the value
         return to_cupy_like(out, X)
 
     def __sklearn_tags__(self) -> Tags:
@@ -386,11 +386,11 @@ class AdditiveEstimator(Stateful):
 
 
 def _is_learned(name: str) -> bool:
-    """Tell whether a fit sets this attribute; others are parameters, or scikit-learn's own."""
+    """Return whether fit sets this attribute; the others are parameters or scikit-learn's own."""
     return name.endswith("_") or name in FITTED.learned
 
 
 def _of_coding(rows: TrainingRows) -> str:
-    """Say where the codes of the rows are."""
+    """Return a message that says where the codes of the rows are stored."""
     n = rows.plan.rows_per_block
     return f"coded {rows.n_rows:,} rows; the codes are on disk, in blocks of {n:,} rows"

@@ -1,4 +1,4 @@
-"""The path of C in one fold: trained on rows that were prepared once, scored on those held out."""
+"""The path of C in one fold: trained on rows that are prepared once, scored on held-out rows."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ Scorer = Callable[..., float]
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One way to divide the rows; rows that do not count are in neither part."""
+    """One split of the rows; rows of weight 0 are in neither part."""
 
     kept: AnyArray  # (n,) whether each row is trained on
-    held_out: AnyArray  # numbers of the rows that are not
+    held_out: AnyArray  # indices of the held-out rows
 
 
 def make_folds(
     cv: Input, y: AnyArray, kept: AnyArray | None, groups: Input = None, *, classifier: bool
 ) -> list[Fold]:
-    """Divide the rows as `cv` says: by a number of folds, a splitter, or given splits.
+    """Return the folds given by `cv`: a number of folds, a splitter, or a list of splits.
 
-    `kept` (n,) marks the rows that count, None: all; `groups` (n,) those that belong together.
+    `kept` (n,) marks the rows with a positive weight (None if all have one); `groups` (n,) holds
+    the groups that a splitter keeps together.
     """
     counts = np.ones(len(y), dtype=bool) if kept is None else kept
     splitter, folds = check_cv(cv, y, classifier=classifier), []
@@ -61,18 +62,18 @@ def make_folds(
 
 @dataclass(frozen=True, eq=False)
 class FoldPath:
-    """What a path of C reached in one fold."""
+    """The scores along a path of C in one fold."""
 
-    scores: Floats  # (n_Cs,) of the rows held out; NaN where the search was stopped before
+    scores: Floats  # (n_Cs,) on the held-out rows; NaN where the search was stopped
     n_unconverged: int
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """An estimator, and what all folds share: a trainer, and rows that were prepared once.
+    """An estimator with one parameter setting, and the rows prepared once for all folds.
 
-    `given` is X as scorers are to see it, `training` the same as it was read.
+    `given` is X as the user passed it, for scorers; `training` is the same as read for training.
     """
 
     model: AdditiveEstimator
@@ -83,7 +84,7 @@ class Setting:
 
     @classmethod
     def prepare(cls, model: AdditiveEstimator, X: Input, y: Input, sample_weight: Input) -> Setting:
-        """Check and read what a search was given, as a fit does."""
+        """Check and read X, y and sample_weight, as fit does."""
         model._check_params()
         recipe = model._recipe()
         table = open_table(X, type(model).__name__)
@@ -100,18 +101,18 @@ class Setting:
                 "GridSearchCV."
             )
         if getattr(model, "device", "cpu") != "cpu":
-            model.set_params(device="cpu")  # folds and paths are for rows that are here
+            model.set_params(device="cpu")  # folds and paths are trained on the CPU only
         training_set = model._training_set(data, target, layout)
         training_set = training_set.with_rows(fine_enough(training_set.rows, model.tol))
         return cls(model, recipe.trainer, training_set, table.given, data)
 
     @property
     def path_unit(self) -> float:
-        """The unit in which a path of C is laid out."""
+        """The unit of the values of C on a path."""
         return self.trainer.path_unit(self.training_set.target)
 
     def follow(self, fold: Fold, Cs: Floats, scorer: Scorer, stopping: Stopping) -> FoldPath:
-        """Train for each C without the rows held out, and score those; as far as it gets."""
+        """Train for each C without the held-out rows and score them, until the watch stops it."""
         began = time.monotonic()
         if stopping.watch.poll():
             return FoldPath(np.full(len(Cs), np.nan), 0, 0.0)
@@ -128,7 +129,7 @@ class Setting:
     def _scores(
         self, fold: Fold, path: list[list[Result]], scorer: Scorer, stopping: Stopping
     ) -> Floats:
-        """Score the rows held out by every model of the path; after Ctrl-C the rest is NaN."""
+        """Score the held-out rows by every model of the path; NaN for those after Ctrl-C."""
         scores = np.full(len(path), np.nan)
         scored = copy(self.model).set_params(n_jobs=stopping.n_threads)
         rows, weights = fold.held_out, self.training.weights
@@ -145,14 +146,17 @@ class Setting:
 
 
 def _some_rows(given: Input, rows: AnyArray) -> Input:
-    """Return some rows of X as the user gave it."""
+    """Return some rows of X, in the type that the user passed."""
     if nw.dependencies.is_into_dataframe(given):
         return nw.from_native(given, eager_only=True)[rows].to_native()
     return safe_indexing(given, rows)
 
 
 def _weights_for(scorer: Scorer, weights: Floats | None) -> dict[str, Floats]:
-    """Return the rows' weights for a scorer that takes them; None of scikit-learn is `score`."""
+    """Return the weights as keyword arguments if the scorer accepts them.
+
+    With scoring=None, scikit-learn's scorer calls the estimator's `score`.
+    """
     metric = getattr(scorer, "_score_func", scorer)
     if hasattr(scorer, "_estimator"):
         metric = scorer._estimator.score

@@ -1,4 +1,4 @@
-"""Evidence for pairs of features from grids that are summed over rows which are elsewhere."""
+"""Evidence for interactions from grids summed over rows that other processes or a GPU hold."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["grid_evidence", "is_worth_a_pass", "mean_square"]
 
-MOST_PAIRS = 2**14  # whose grids are summed over all rows: 64 MB, of 16 x 16 cells of two numbers
+MOST_PAIRS = 2**14  # summed over all rows: 64 MB, for 16 x 16 cells of two numbers
 
 
 def is_worth_a_pass(rows: TrainingRows, n_pairs: int) -> bool:
-    """Tell whether all rows say more of this many pairs than those of a sample that is here."""
+    """Return whether to use all rows for this many pairs, and not only the local sample."""
     return not rows.is_here and 0 < rows.n_sampled < rows.n_rows and n_pairs <= MOST_PAIRS
 
 
@@ -32,9 +32,10 @@ def grid_evidence(
     chains: Mapping[int, Chain],
     pairs: Sequence[tuple[int, int]],
 ) -> Floats:
-    """Return z of every pair (see `splinear.training.interactions`) by models of curves.
+    """Return z of every pair (see `splinear.training.interactions`), (n_pairs,).
 
-    `totals` are the sums of losses over all rows; the points are over a sample of them.
+    `points` are the trained models of curves on a sample of the rows; `totals` are the sums of
+    losses over all rows.
     """
     sizes = np.array([[chains[a].n_nodes, chains[b].n_nodes] for a, b in pairs])
     split = split_by(sizes)
@@ -62,7 +63,7 @@ def grid_evidence(
 
 
 def mean_square(g: Floats, h: Floats) -> float:
-    """Return the mean of g^2 / h by h: of the squared error, the variance of the residuals."""
-    with np.errstate(over="ignore"):  # beyond all numbers there is no evidence
+    """Return sum(g^2 / h) / sum(h): for the squared error, the variance of the residuals."""
+    with np.errstate(over="ignore"):  # an infinite variance leaves no evidence
         total = float(np.divide(g**2, h, out=np.zeros_like(g), where=h > 0).sum())
     return max(total / max(float(h.sum()), np.finfo(float).tiny), np.finfo(float).tiny)

@@ -1,7 +1,8 @@
-"""Surfaces of features whose curves are held to a form: over pieces that are those of the curve.
+"""Surfaces of features whose curves are shape-constrained (monotone or of one curvature).
 
-Then the curve and its surfaces are straight in the same pieces, and together have the form if some
-linear inequalities hold (see `splinear.model.cone`).
+The surface takes its nodes from the knots of the curve. The sum of both is then piecewise linear on
+the same pieces, and satisfies the constraint if some linear inequalities hold (see
+`splinear.model.cone`).
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from splinear.terms.plan import FeaturePair
 
 __all__ = ["HeldFeatures"]
 
-MOST_CELLS = 500  # of all such surfaces: each has an inequality, and steps cost their cube
-LEAST_BINS = 6  # along a feature, however many surfaces there are
+MOST_CELLS = 500  # over all such surfaces: each cell is an inequality, at cubic cost per step
+LEAST_BINS = 6  # per feature, however many surfaces there are
 
 
 @dataclass(frozen=True, eq=False)
 class HeldFeatures:
-    """The features whose curves are held to a form.
+    """The features whose curves are shape-constrained.
 
     Attributes
     ----------
     knots : dict of int to ndarray
-        Those of curves of degree 1, by feature.
+        The knots of constrained curves of degree 1, by feature.
     others : frozenset of int
-        Features with curves of another degree. They can have no surfaces.
+        Features with constrained curves of another degree, which can have no surfaces.
     """
 
     knots: dict[int, Floats]
@@ -41,7 +42,7 @@ class HeldFeatures:
 
     @classmethod
     def of(cls, layout: Layout) -> HeldFeatures:
-        """Look for them among the curves of a layout."""
+        """Find the constrained features of a layout."""
         knots, others = {}, set()
         for group in layout.groups:
             if group.form is None:
@@ -56,7 +57,7 @@ class HeldFeatures:
         return cls(knots, frozenset(others))
 
     def check(self, pairs: Collection[FeaturePair], label: Callable[[int], str]) -> None:
-        """Refuse pairs that can have no surface."""
+        """Raise if a pair cannot have a surface."""
         for pair in pairs:
             for j in self.others.intersection(pair):
                 raise ValueError(
@@ -72,18 +73,18 @@ class HeldFeatures:
                 )
 
     def allow(self, a: int, b: int) -> bool:
-        """Tell whether two features can have a surface."""
+        """Return whether two features can have a surface."""
         return not (self.others & {a, b}) and not (a in self.knots and b in self.knots)
 
     def limited(self, wanted: dict[FeaturePair, Pair]) -> dict[FeaturePair, Pair]:
-        """Return surfaces, those that are held less fine if they are many."""
+        """Return the surfaces, with fewer bins for the constrained ones if these are many."""
         held = [pair for pair in wanted if self.knots.keys() & set(pair)]
         n_bins = max(LEAST_BINS, int(np.sqrt(MOST_CELLS / max(1, len(held)))))
         coarse = [pair for pair in held if wanted[pair].n_bins is None and n_bins < N_BINS]
         return wanted | {pair: Pair(n_bins=n_bins) for pair in coarse}
 
     def placed(self, chain: Chain) -> Chain:
-        """Return the chain of a feature with nodes at knots of its curve, if that is held."""
+        """Return a feature's chain with its nodes at knots of the curve, if that is constrained."""
         knots = self.knots.get(chain.feature)
         if knots is None or chain.knots is None:
             return chain

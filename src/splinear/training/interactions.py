@@ -1,13 +1,15 @@
-"""Which pairs of features get surfaces, and how the training rows stand on them.
+"""The choice of pairs of features that get surfaces, and the rows' positions on them.
 
-Once curves have been trained, the losses' derivatives g_i have no trend along any one feature. What
-trend they have over two together is evidence for a surface: on a grid of at most 16 x 16 nodes,
+Once curves have been trained, the derivatives g_i of the losses have no trend along any single
+feature. A trend over two features together is evidence for a surface: on a grid of at most 16 x 16
+nodes,
 
     z = (E - chance) / sd,   E = 1/2 sum_c G_c^2 / (H_c + 1),
 
-G_c and H_c being the sums of first and second derivatives of the rows nearest to node c: E is about
-what the objective would fall by if every node had an effect of its own under a ridge (see
-core/pairs/evidence.hpp for what chance gives).
+where G_c and H_c are the sums of first and second derivatives over the rows nearest to node c. E is
+about how much the objective would fall if every node had an effect of its own under a ridge;
+`chance` and `sd` are its mean and standard deviation without an interaction (see
+core/pairs/evidence.hpp).
 """
 
 from __future__ import annotations
@@ -44,20 +46,20 @@ __all__ = [
     "read_interactions",
 ]
 
-MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # that pairs are looked for in
-MOST_WORK = 2 * 10**9  # rows times pairs, if that leaves LEAST_ROWS
-MOST_FEATURES = 400  # that pairs are looked for among: those whose curves say most
-# "auto" takes all pairs of so much evidence, and others as long as they cost little: REML finds out
-# which of them say nothing, and many that say little can say much together.
+MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # rows that the evidence is computed from
+MOST_WORK = 2 * 10**9  # rows times pairs, unless that leaves fewer than LEAST_ROWS
+MOST_FEATURES = 400  # features considered: those whose curves vary most
+# "auto" takes all pairs with evidence of LEAST_EVIDENCE, and others down to LEAST_OF_CHEAP while
+# they cost little: REML flattens those without an effect, and many weak ones can matter together.
 LEAST_EVIDENCE, LEAST_OF_CHEAP = 2.0, 0.0
 CHEAP = 2 * 10**6  # rows times pairs
-# The most that "auto" takes.
+# Upper limits on the number of pairs that "auto" takes.
 PAIRS_PER_FEATURE, FEW_PAIRS = 4, 60
 ROWS_PER_PAIR = 60
 
 
 def check_interactions(request: object) -> None:
-    """Check the parameter `interactions` as far as that is possible without a table."""
+    """Check the parameter `interactions`, as far as possible without a table."""
     if isinstance(request, str) and request == "auto":
         return
     if is_whole(request) and request >= 0:
@@ -71,7 +73,7 @@ def check_interactions(request: object) -> None:
 
 
 def asks_for_pairs(request: object, terms: object) -> bool:
-    """Tell whether the parameters `interactions` and `terms` ask for any surfaces."""
+    """Return whether the parameters `interactions` and `terms` ask for any surfaces."""
     of_two = isinstance(terms, Mapping) and any(isinstance(key, tuple) for key in terms)
     return of_two or (len(request) > 0 if _is_list(request) else request != 0)
 
@@ -83,7 +85,7 @@ def _is_list(value: object) -> TypeGuard[Sequence[Sequence[object]]]:
 def read_interactions(
     request: object, plan: TermPlan, data: ColumnData, held: HeldFeatures
 ) -> Interactions | None:
-    """Return what the parameters `interactions` and `terms` ask for; None: no surfaces."""
+    """Return the surfaces that `interactions` and `terms` ask for; None if there are none."""
     given = dict(plan.pairs)
     n_more: int | None = 0
     if isinstance(request, str):
@@ -106,21 +108,21 @@ def read_interactions(
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """What is to be found, and the columns it is to be found in.
+    """The surfaces that are asked for, and the columns in which further ones are searched.
 
     Attributes
     ----------
     given : dict of (int, int) to Pair
-        Surfaces that were asked for.
+        Surfaces that the user named.
     n_more : int or None
-        How many others are to be found; None: as many as the evidence pays for.
+        Number of further surfaces to find; None for as many as the evidence supports.
     dropped : frozenset of int
-        Features that take no part.
+        Features that are ignored.
     data : ColumnData
     held : HeldFeatures
-        Features whose curves are held to a form, and surfaces with them.
+        Features whose curves, and hence surfaces, are shape-constrained.
     weight : float or None
-        That of all rows, where the columns are those of a sample; None: they are all.
+        Total weight of all rows if `data` holds a sample of them; None if it holds all.
     """
 
     given: dict[FeaturePair, Pair]
@@ -133,10 +135,10 @@ class Interactions:
     def find(
         self, points: Sequence[Iterate], rows: TrainingRows, totals: Sequence[LossSum]
     ) -> dict[FeaturePair, Pair]:
-        """Return all surfaces, those found after those given, by models of curves.
+        """Return all surfaces: those the user named, followed by those found.
 
-        The points are over some rows that are here; `rows` are all of them, and `totals` the sums
-        of their losses.
+        `points` are the trained models of curves, on rows in this process; `rows` are all rows, and
+        `totals` the sums of losses over them.
         """
         if self.n_more == 0:
             return self.given
@@ -162,7 +164,7 @@ class Interactions:
         return min(self._most_found(n_features), max(n_sure, n_cheap))
 
     def _most_found(self, n_features: int) -> int:
-        """Return how many pairs of this many features are found at most."""
+        """Return the largest number of pairs to find among this many features."""
         n_pairs = n_features * (n_features - 1) // 2
         if self.n_more is not None:
             return min(self.n_more, n_pairs)
@@ -171,7 +173,7 @@ class Interactions:
 
     @cached_property
     def _weight(self) -> float:
-        """How many rows there are; one of weight 2 is two."""
+        """The total weight of the rows; a row of weight 2 counts as two."""
         if self.weight is not None:
             return self.weight
         if self.data.weights is not None:
@@ -180,10 +182,10 @@ class Interactions:
         return float(n_rows if kept is None else np.count_nonzero(kept))
 
     def need(self, n_outputs: int) -> BytesPerRow:
-        """Return the bytes per row that surfaces take at most.
+        """Return an upper bound of the memory per row that surfaces take.
 
-        A position per row and chain, and half as many in samples of rows; and of every surface a
-        factored block per output, with three more at a time.
+        This is a position per row and chain, half as much for samples of rows, and for every
+        surface a factored block per output, with three more as temporaries.
         """
         n_features = min(self.data.table.shape[1] - len(self.dropped), MOST_FEATURES)
         n_found = self._most_found(n_features)
@@ -200,7 +202,7 @@ class Interactions:
         return _effects(points, w)
 
     def _candidates(self, points: Sequence[Iterate]) -> dict[int, Chain]:
-        """Return the features among which pairs are looked for, as chains."""
+        """Return the features among which pairs are searched, as chains of grid nodes."""
         features = [j for j in range(self.data.table.shape[1]) if j not in self.dropped]
         if len(features) > MOST_FEATURES:
             strength = _strengths(points, self.data.table.shape[1])
@@ -214,7 +216,7 @@ class Interactions:
         chains: dict[int, Chain],
         pairs: list[FeaturePair],
     ) -> Floats:
-        """Return z of every pair: the sum over outputs, by the root of their number."""
+        """Return z of every pair, (n_pairs,): the sum over outputs / sqrt(n_outputs)."""
         rows = _rows_of(points)
         n = int(np.clip(MOST_WORK // len(pairs), LEAST_ROWS, MOST_ROWS))
         n = min(n, rows.n_rows)
@@ -239,7 +241,7 @@ class Interactions:
         weights: Floats,
         n_threads: int,
     ) -> TrainingRows:
-        """Return the rows with surfaces; `weights` are in the order of training."""
+        """Return the rows with surfaces added; `weights` (n_rows,) are in training order."""
         surfaces = self._chained(self.held.limited(wanted), self._effects(points))
         if not surfaces:
             return rows
@@ -255,16 +257,16 @@ class Interactions:
         return rows.with_pairs(rows.layout.with_pairs(groups), replace(pairs, groups=groups))
 
     def _group(self, surfaces: list[tuple[Chain, Chain]]) -> PairGroup:
-        """Return the group of surfaces of one size."""
+        """Return surfaces of one size as a group."""
         held = np.array([first.feature in self.held.knots for first, _ in surfaces])
         return PairGroup.of(tuple(surfaces)).with_held(held if held.any() else None)
 
     def _chained(
         self, wanted: dict[FeaturePair, Pair], effects: LevelEffects
     ) -> list[tuple[Chain, Chain]]:
-        """Return the chains of every pair; of one node there is no pair.
+        """Return the two chains of every pair, without pairs that have a constant feature.
 
-        A feature that is held to a form comes first, else the longer chain.
+        The shape-constrained feature comes first; otherwise the longer chain does.
         """
         of_bins: dict[int | None, tuple[Pair, set[int]]] = {}
         for pair, term in wanted.items():
@@ -286,20 +288,20 @@ class Interactions:
 
 
 def _rows_of(points: Sequence[Iterate]) -> TrainingRows:
-    """Return the rows of all points, which are here."""
+    """Return the rows in this process that the points were computed on."""
     space = points[0].space
     return space.rows.first(space.n_rows)
 
 
 def _n_nodes(term: Pair) -> int:
-    """Return the nodes of a feature of a surface at most, that of missing values included."""
+    """Return the largest number of nodes per feature, including that of missing values."""
     return (N_BINS if term.n_bins is None else int(term.n_bins)) + 2
 
 
 def _effects(points: Sequence[Iterate], weights: Floats) -> LevelEffects:
-    """Return what the levels of categories add to the score, and their weight.
+    """Return, for each categorical feature, the effects and the weights of its levels.
 
-    Of several outputs, what most of the variation between levels goes along with.
+    For several outputs, the effects are projected on their first principal direction.
     """
     layout, out = points[0].space.layout, {}
     theta = np.concatenate([point.parameters for point in points])
@@ -315,8 +317,8 @@ def _effects(points: Sequence[Iterate], weights: Floats) -> LevelEffects:
 
 
 def _along(coef: Floats, weight: Floats) -> Floats:
-    """Return coef (n_outputs, n) along its first principal direction, (n,)."""
-    if len(coef) == 1 or coef.shape[1] < 2:  # a category may have no level at all
+    """Return coef (n_outputs, n) projected on its first principal direction, (n,)."""
+    if len(coef) == 1 or coef.shape[1] < 2:  # a category may have no levels
         return np.asarray(coef[0])
     share = weight / max(float(weight.sum()), np.finfo(float).tiny)
     centered = coef - (coef @ share)[:, None]
@@ -325,7 +327,7 @@ def _along(coef: Floats, weight: Floats) -> Floats:
 
 
 def _strengths(points: Sequence[Iterate], n_columns: int) -> Floats:
-    """Return about how much every feature's curve varies, (n_columns,)."""
+    """Return roughly how much every feature's curve varies, (n_columns,)."""
     layout, out = points[0].space.layout, np.zeros(n_columns)
     theta = np.concatenate([point.parameters for point in points])
     for group, part in zip(layout.groups, layout.split(theta), strict=True):

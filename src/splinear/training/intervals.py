@@ -1,4 +1,4 @@
-"""Standard errors of scores, and intervals of what is made of them."""
+"""Standard errors of scores, and intervals for scores and probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["class_intervals", "critical", "posteriors_of", "score_errors", "scor
 
 
 def posteriors_of(estimator: AdditiveEstimator) -> Sequence[JointPosterior]:
-    """Return the posteriors of a fitted estimator's problems, or say why there are none."""
+    """Return the posteriors of a fitted estimator's problems; raise if there are none."""
     check_is_fitted(estimator, "terms_")
     if not estimator._posteriors:
         raise TypeError(
@@ -32,7 +32,10 @@ def posteriors_of(estimator: AdditiveEstimator) -> Sequence[JointPosterior]:
 
 
 def critical(level: float, n_left: float) -> float:
-    """Return the number of standard errors on each side, of a normal or of Student's t."""
+    """Return the two-sided critical value of Student's t with `n_left` degrees of freedom.
+
+    It is that of the normal distribution if `n_left` is infinite.
+    """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}.")
     share = 0.5 + level / 2.0
@@ -41,9 +44,10 @@ def critical(level: float, n_left: float) -> float:
 
 @one_blas_thread()
 def score_errors(estimator: AdditiveEstimator, X: Input) -> tuple[Floats, Floats]:
-    """Return the scores of rows and their standard errors, (n_rows, n_outputs) each.
+    """Return the scores and their standard errors, (n_rows, n_outputs) each.
 
-    Of several classes, those of the scores less the mean over classes, which means nothing.
+    For several classes, the errors are those of the scores minus their mean over classes, which is
+    arbitrary.
     """
     scores = on_host(estimator._scores(X))
     table, errors = estimator._read_table(X), np.empty_like(scores)
@@ -69,7 +73,10 @@ def _variances(estimator: AdditiveEstimator, posterior: JointPosterior) -> Score
 def score_intervals(
     estimator: AdditiveEstimator, X: Input, level: float, *, observations: bool
 ) -> tuple[Floats, Floats]:
-    """Return both ends of the intervals of a single output's scores, (n_rows, 1) each."""
+    """Return lower and upper ends of intervals for one output's scores, (n_rows, 1) each.
+
+    With `observations`, the intervals are for new observations, and include their noise.
+    """
     [posterior] = posteriors_of(estimator)
     scores, errors = score_errors(estimator, X)
     if observations:
@@ -80,9 +87,9 @@ def score_intervals(
 
 @one_blas_thread()
 def class_intervals(estimator: AdditiveEstimator, X: Input, level: float) -> Floats:
-    """Return intervals of the probabilities of outputs, (n_rows, n_outputs, 2).
+    """Return intervals for the probabilities of outputs, (n_rows, n_outputs, 2).
 
-    On the scale of log-odds a probability is normal, to first order in the scores.
+    They are normal intervals for the log-odds, to first order in the scores.
     """
     posteriors, scores = posteriors_of(estimator), on_host(estimator._scores(X))
     table, z = estimator._read_table(X), critical(level, np.inf)

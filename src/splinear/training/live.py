@@ -1,4 +1,4 @@
-"""What `verbose` shows of a fit or a search: one live line, or a line per pass."""
+"""Output of `verbose` during a fit or a search: one live line, or one line per pass."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from splinear.solvers.problems.watch import Progress, Watch
 
 __all__ = ["FitLine", "LiveLine", "SearchLine"]
 
-EVERY = 0.1  # seconds between two states of a live line
+EVERY = 0.1  # seconds between two updates of a live line
 NOTEBOOK_WIDTH = 100
-LONG_ROUND = 2.0  # seconds, from which on a line tells of it
+LONG_ROUND = 2.0  # seconds; longer rounds get a line of their own
 
 Self = TypeVar("Self", bound="LiveLine")
 Tell: TypeAlias = Callable[[Progress], object]
 
 
 class LiveLine:
-    """Shows the progress of a fit, as far as `verbose` asks for it.
+    """Shows the progress of a fit as `verbose` asks.
 
-    0 is silent. 1 keeps one line up to date on a terminal or in a notebook, and replaces it by what
-    came out; a pipe or a file gets that last line alone. 2 and more print lines as well, wherever
-    they go. All of it goes to stderr, so that a program's own output stays as it is; in a notebook
-    to stdout, which it does not paint red. Threads may report at the same time.
+    0 is silent. 1 keeps one line up to date on a terminal or in a notebook and finally replaces it
+    by the result; a pipe or a file gets only that last line. 2 or more prints a line per pass.
+    Output goes to stderr, so that a program's own output stays as it is; in a notebook it goes to
+    stdout, because notebooks show stderr in red. Threads may report at the same time.
 
     Parameters
     ----------
     title : str
-        What every line begins with.
+        The beginning of every line.
     verbose : int
     """
 
@@ -55,7 +55,7 @@ class LiveLine:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Put what came out in the place of the live line."""
+        """Replace the live line by the result."""
         if self._has_line:
             self._write("\r" + " " * _width(self.stream) + "\r")
         if self.verbose and self.ended:
@@ -63,11 +63,11 @@ class LiveLine:
 
     @property
     def seconds(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the start."""
         return time.monotonic() - self._began
 
     def show(self, text: str, *, at_once: bool = False) -> None:
-        """Show the state in the live line, if there is one, a few times a second."""
+        """Update the live line, if there is one, at most every 0.1 s unless `at_once`."""
         with self._lock:
             now = time.monotonic()
             if self.is_live and (at_once or now - self._shown_at >= EVERY):
@@ -77,7 +77,7 @@ class LiveLine:
                 self._shown_at, self._has_line = now, True
 
     def say(self, text: str) -> None:
-        """Print a line, if lines are asked for."""
+        """Print a line if verbose > 1."""
         if self.verbose > 1:
             with self._lock:
                 self._write(f"{text}\n")
@@ -87,16 +87,16 @@ class LiveLine:
             self.stream.write(text)
             self.stream.flush()
         except (AttributeError, OSError, ValueError):  # no stream, a closed one, a full disk
-            pass  # a fit is worth more than what is said about it
+            pass  # failing output must not stop a fit
 
 
 class FitLine(LiveLine):
-    """The line of one fit."""
+    """Progress of one fit."""
 
-    _state = ""  # after the last pass
+    _state = ""  # description of the last pass
 
     def telling(self, callback: Tell | None) -> Tell | None:
-        """Return what the solver tells: this line, and then the user's callback."""
+        """Return the function that solvers call: it updates this line, then calls `callback`."""
         return _both(self._on_pass, callback) if self.verbose else callback
 
     def _on_pass(self, progress: Progress) -> None:
@@ -105,7 +105,7 @@ class FitLine(LiveLine):
         self.say(_line(progress))
 
     def on_round(self, n_rounds: int, seconds: float) -> None:
-        """Show that workers have answered once more; several times in a pass, which may be long."""
+        """Show that all Dask workers have answered; this happens several times per pass."""
         text = f"round {n_rounds} of all workers"
         self.show(f"{self._state}, {text}" if self._state else text)
         if seconds >= LONG_ROUND:
@@ -113,10 +113,10 @@ class FitLine(LiveLine):
 
 
 class SearchLine(LiveLine):
-    """The line of a search over settings, folds and values of C.
+    """Progress of a search over settings, folds and values of C.
 
-    `passes` is the estimator's own `verbose`: 1 asks for the live line as well, 2 and more print a
-    line per pass instead, in the folds too.
+    `passes` is the estimator's own `verbose`: 1 shows the live line as well, 2 or more prints a
+    line per pass instead, also in the folds.
     """
 
     def __init__(self, title: str, verbose: int, passes: int) -> None:
@@ -127,7 +127,10 @@ class SearchLine(LiveLine):
     def telling(
         self, callback: Tell | None, setting: tuple[int, int], n_folds: int, Cs: Floats
     ) -> Tell | None:
-        """Return what solvers tell; `setting` is its number, from 1 on, and how many there are."""
+        """Return the function that solvers call in a fold.
+
+        `setting` is the number of the setting, from 1 on, and the number of settings.
+        """
         if not self.verbose:
             return callback
         place = {C: k for k, C in enumerate(Cs.tolist(), start=1)}
@@ -147,7 +150,7 @@ class SearchLine(LiveLine):
         return _both(on_pass, callback)
 
     def chosen(self, params: Mapping[str, object], score: float, watch: Watch) -> None:
-        """Say what was chosen, once the line ends, and that it is being trained, until then."""
+        """Show that the best setting is trained on all rows; name it in the last line."""
         named = ", ".join(
             f"{name} = {value:.3g}" if isinstance(value, float) else f"{name} = {value}"
             for name, value in params.items()
@@ -166,14 +169,14 @@ def _both(show: Callable[[Progress], None], callback: Tell | None) -> Tell:
 
 
 def _about(progress: Progress) -> list[str]:
-    """Say what is being done, for a live line."""
+    """Return a description of the current pass, for the live line."""
     label = [] if progress.label is None else [f"class {progress.label}"]
     phase = [] if progress.phase is None else [progress.phase]
     return [*label, *phase, f"pass {progress.n_iter}"]
 
 
 def _line(progress: Progress) -> str:
-    """Describe a pass in a line of its own."""
+    """Return the line that describes a pass."""
     fold = "" if progress.fold is None else f"fold {progress.fold}   "
     C = "" if progress.C is None else f"C {progress.C:.3g}   "
     label = "" if progress.label is None else f"class {progress.label}   "
@@ -185,7 +188,7 @@ def _line(progress: Progress) -> str:
 
 
 def _is_live(stream: TextIO) -> bool:
-    """Tell whether a line of the stream can be written again, by a carriage return."""
+    """Return whether a carriage return rewrites a line of the stream."""
     if _is_notebook(stream):
         return True
     try:
@@ -195,12 +198,12 @@ def _is_live(stream: TextIO) -> bool:
 
 
 def _is_notebook(stream: TextIO) -> bool:
-    """Tell whether the stream is that of a cell of a notebook."""
+    """Return whether the stream is that of a notebook cell."""
     return type(stream).__module__.split(".")[0] == "ipykernel"
 
 
 def _width(stream: TextIO) -> int:
-    """Return how long a line may be, so that it stays one line."""
+    """Return the largest width of a line that does not wrap."""
     if _is_notebook(stream):
         return NOTEBOOK_WIDTH
     try:

@@ -1,4 +1,4 @@
-"""What a fit needs within `max_memory`: the estimator's side of splinear.solvers.rows.memory."""
+"""Plan of a fit within `max_memory`: the estimator's side of splinear.solvers.rows.memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Workload", "plan_fit"]
 
 @dataclass(frozen=True)
 class Workload:
-    """What is to be trained: `width` problems at a time are wanted, and rows need so much."""
+    """Memory needed by a fit: `need` bytes per row, for `width` problems in parallel."""
 
     n_outputs: int
     need: BytesPerRow
@@ -32,7 +32,7 @@ class Workload:
 
 
 def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, workload: Workload) -> MemoryPlan:
-    """Keep within estimator.max_memory, or say why it is too small."""
+    """Return a plan that keeps within estimator.max_memory; raise if that is too small."""
     bound = bytes_of(estimator.max_memory)
     if bound is None:
         return MemoryPlan()

@@ -1,4 +1,4 @@
-"""Means and deviations of terms over the training rows."""
+"""Means and standard deviations of terms over the training rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["moments"]
 
-MOST_VALUES = 2 * 10**7  # of X that are looked at; of a larger table, some of its rows
+MOST_VALUES = 2 * 10**7  # values of X that are used; of a larger table, a sample of rows
 MOST_IN_HASTE = 10**6  # after Ctrl-C
 LEAST_ROWS = 5_000
 
@@ -27,25 +27,25 @@ def moments(
     *,
     in_haste: bool = False,
 ) -> tuple[Layout, Floats]:
-    """Return the layout with the mean m_j of every basis, and the deviation of every column's term.
+    """Return the layout with the mean m_j of every basis, and the importance of every column.
 
-    The deviation is the weighted standard deviation of the term over the training rows, the mean
-    over outputs, shape (n_columns,), a surface's half to each of its columns. Of a table of more
-    than 20 million values as many rows as have this many, drawn at random, are looked at; in haste
-    a million are enough.
+    The importance, (n_columns,), is the weighted standard deviation of the column's term over the
+    training rows, averaged over outputs; half of a surface's goes to each of its columns. Of a
+    table of more than 20 million values, a random sample of rows with that many values is used;
+    `in_haste`, after Ctrl-C, one million are enough.
     """
     most = MOST_IN_HASTE if in_haste else MOST_VALUES
     n_rows = max(LEAST_ROWS, most * rows.n_rows // max(1, rows.n_values))
     rows, w = rows.weighted_first(weights, n_rows)
     layout, out = rows.layout, np.zeros(rows.layout.n_columns)
-    w /= w.sum()  # in place: it is as long as X
+    w /= w.sum()  # in place, because it has one entry per row
     sums = layout.split(rows.raw_sums(w[None], n_threads)[0, : layout.n_of_curves])
     [all_blocks], groups = rows.blocks(w[None], n_threads), []
     for group, sum_, part, blocks in zip(
         layout.groups, sums, layout.split(parameters), all_blocks, strict=True
     ):
         out[group.features] = _deviations(group, part, sum_, blocks)
-        if not group.has_gaps:  # else the model has been trained with its mean
+        if not group.has_gaps:  # otherwise the mean is part of the trained model
             group = replace(group, mean=np.ascontiguousarray(sum_))
         groups.append(group)
     surfaces = _with_deviations(rows, parameters, w, n_threads)
@@ -59,7 +59,7 @@ def moments(
 def _with_deviations(
     rows: TrainingRows, parameters: Floats, w: Floats, n_threads: int
 ) -> list[PairGroup]:
-    """Return the surfaces with their standard deviations."""
+    """Return the groups of surfaces with their standard deviations set."""
     if rows.pairs is None:
         return []
     layout, [all_blocks] = rows.layout, rows.pairs.blocks(w[None], n_threads)
@@ -70,9 +70,9 @@ def _with_deviations(
 
 
 def _pair_deviations(group: PairGroup, parameters: Floats, blocks: Floats) -> Floats:
-    """Return the standard deviation of each surface, the mean over outputs.
+    """Return the standard deviation of each surface, averaged over outputs: (n_pairs,).
 
-    A surface has mean 0. `blocks` are the means of products of its functions, by bands.
+    A surface has mean 0. `blocks` holds the bands of the mean products of its basis functions.
     """
     tables = group.tables(parameters)
     square = np.zeros(tables.shape[:2])
@@ -84,9 +84,9 @@ def _pair_deviations(group: PairGroup, parameters: Floats, blocks: Floats) -> Fl
 
 
 def _deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: Floats) -> Floats:
-    """Return the standard deviation of each term, the mean over outputs.
+    """Return the standard deviation of each term, averaged over outputs: (n_features,).
 
-    From the means `sums` of the basis functions and `blocks`, those of their products, by bands.
+    `sums` holds the means of the basis functions, `blocks` the bands of their mean products.
     """
     return np.asarray(
         np.stack([_own_deviations(group, own, sums, blocks) for own in parameters]).mean(axis=0)
@@ -94,11 +94,11 @@ def _deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: Floa
 
 
 def _own_deviations(group: TermGroup, parameters: Floats, sums: Floats, blocks: Floats) -> Floats:
-    """Return the standard deviation of each term of one output."""
+    """Return the standard deviation of each term of one output, (n_features,)."""
     table = group.tables(parameters)
     mean = np.einsum("jk,jk->j", table, sums)
     is_partition = group.embedding.basis.is_partition and not group.embedding.through_zero
-    if is_partition:  # the functions sum to one, so a table can be centered without loss of digits
+    if is_partition:  # the functions sum to one, so the table can be centered without cancellation
         table = table - mean[:, None]
     square = np.einsum("jk,jk->j", table**2, blocks[:, :, 0])
     for p in range(1, min(group.size, blocks.shape[2])):

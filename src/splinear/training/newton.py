@@ -1,4 +1,7 @@
-"""Training by Newton's method, with a smoothness that is given or chosen from the data."""
+"""Training of AdditiveClassifier and AdditiveRegressor by Newton's method.
+
+The smoothness is given by C, or chosen from the data by REML.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +36,23 @@ from splinear.training.weighted import WeightedRows
 
 __all__ = ["NewtonTrainer"]
 
-ENOUGH = 50_000  # rows in which pairs are looked for
-# Values of X, for all outputs, from which the information of an interrupted fit comes, in 0.3 s.
-LEAST_IN_HASTE, MOST_IN_HASTE = 2_000, 5_000_000  # rows, values
+ENOUGH = 50_000  # rows from which pairs are searched
+# Sample from which the information of an interrupted fit is computed, in about 0.3 s.
+LEAST_IN_HASTE, MOST_IN_HASTE = 2_000, 5_000_000  # rows; values of X times outputs
 
 
 @dataclass(frozen=True)
 class NewtonTrainer:
-    """A sum of losses per problem, one after the other.
+    """Trains one problem after the other; softmax couples all classes in one problem.
+
+    It minimizes sum_i c_i loss(y_i, b + f(x_i)) + 1/2 sum_k a_k' S_k a_k / t_k, with coefficients
+    a_k, penalty S_k and variance t_k of term k.
 
     Attributes
     ----------
     loss : SmoothLoss
     C : float or None
-        None: the data choose the variance of every term.
+        The weight of the losses; None to choose the variance of every term by REML.
     """
 
     loss: SmoothLoss
@@ -55,34 +61,34 @@ class NewtonTrainer:
     fits_pairs = True
 
     def advice(self, table: Table) -> Advice:
-        """Say how fine curves should be."""
+        """Return the default number of bins."""
         return advise_smooth(table, chosen=self.C is None)
 
     def need(self, outputs: Outputs) -> BytesPerRow:
-        """Return the bytes per row of a problem."""
+        """Return the memory per row of one problem."""
         return NEED_NEWTON if outputs.together == 1 else NEED_SOFTMAX * outputs.together
 
     def width(self, outputs: Outputs, n_threads: int) -> int:
-        """Return 1: all threads work on one problem."""
+        """Return 1, because all threads work on one problem."""
         del outputs, n_threads
         return 1
 
     def path_unit(self, target: Target) -> float:
-        """Return 1: penalty and losses are in the same unit."""
+        """Return 1, because penalty and losses have the same unit."""
         del target
         return 1.0
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
     ) -> list[Start] | None:
-        """Start from the last model, if it has the same shape."""
+        """Return starts at the last model; None if its shape differs."""
         del n_rows
         return starts_like(last.model, layout, n_outputs)
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
         fit = partial(self._fit_given, C=self.C) if self.C is not None else self._fit_chosen
-        if data.rows.is_here:  # little beside what the solver has per row
+        if data.rows.is_here:  # the order takes little memory next to the solver's arrays
             data = data.with_rows(data.rows.holding_order())
         with one_blas_thread():
             return fit(data, stopping, starts)
@@ -127,10 +133,11 @@ class NewtonTrainer:
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
-        if data.rows.layout.pairs:  # which the last model had not, or others
+        if data.rows.layout.pairs:  # the last model may have had other surfaces, or none
             starts = None
-        # A sum of squares is least after a Newton step or two, from wherever it starts. The
-        # intercepts of others are solved for at once, whatever the target's center is.
+        # A sum of squares is minimized by a Newton step or two from any start, so it needs none.
+        # For other losses the start's intercept is solved for first, so the target's center does
+        # not matter.
         if starts is None and not isinstance(self.loss, SquaredError):
             starts = _starts_of(chosen)
         sums = data.sums(self.loss)
@@ -157,7 +164,7 @@ class NewtonTrainer:
         results: list[Result],
         stopping: Stopping,
     ) -> list[Information]:
-        """Return the information in the rows about the models, problem by problem."""
+        """Return the Fisher information of each problem, from which bands are computed."""
         models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
         if stopping.watch.in_haste:  # the user is waiting
             rows = rows.first(_enough_in_haste(rows, len(models)))
@@ -175,16 +182,16 @@ class NewtonTrainer:
         return out
 
     def _weight(self, rows: WeightedRows) -> float:
-        """Return as how many rows these count where a dispersion is estimated.
+        """Return the effective number of rows for the estimate of a dispersion.
 
-        Weights of counts are exposures as a rule: half a year of one is still one row.
+        Weights of counts are usually exposures: a row of half a year is still one row.
         """
         return max(rows.total, float(rows.rows.n_rows)) if self.loss.uses_pearson else rows.total
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
     ) -> tuple[TrainingSet, Smoothness]:
-        """Find the pairs that curves leave something for, and choose how smooth they are."""
+        """Find pairs of features that interact, and choose the smoothness of their surfaces."""
         data = self._with_pairs(data, chosen.layout, chosen.starts, stopping)
         if not data.rows.layout.pairs:
             return data, chosen
@@ -200,7 +207,7 @@ class NewtonTrainer:
     def _with_pairs(
         self, data: TrainingSet, layout: Layout, starts: Sequence[Start], stopping: Stopping
     ) -> TrainingSet:
-        """Return the set with surfaces, as models of curves under a layout ask for them."""
+        """Return the set with the surfaces found from models of curves, which start at `starts`."""
         assert data.interactions is not None
         rows, n_threads = data.rows.with_layout(layout), stopping.n_threads
         few = rows.first(ENOUGH)
@@ -220,7 +227,7 @@ class NewtonTrainer:
         stopping: Stopping,
         starts: list[Start] | None,
     ) -> list[Result]:
-        """Train all outputs under the variances of the layout, and certify that on X itself."""
+        """Train all outputs under the layout's variances, and certify the results on X itself."""
         found = []
         for total, own, start in _posed(data, sums, stopping, starts):
             proven = minimize_and_certify(data.rows, total, own, start)
@@ -240,13 +247,13 @@ class NewtonTrainer:
             newton_path(data.rows, total, Cs, own, start)
             for total, own, start in _posed(data, data.sums(self.loss), stopping, starts)
         ]
-        # Some may have stopped before others.
+        # Some problems may have been stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
 
 
 def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:
-    """Return how many rows are enough to inspect the models of an interrupted fit."""
+    """Return the number of rows used for the information of an interrupted fit."""
     n_rows = MOST_IN_HASTE * rows.n_rows // max(1, n_outputs * rows.n_values)
     return max(LEAST_IN_HASTE, n_rows)
 
@@ -254,7 +261,7 @@ def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:
 def _posed(
     data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
-    """Yield each sum to minimize, with its watch and its start."""
+    """Yield each sum of losses, with its stopping rule and its start."""
     joint = _joint(sums, None if starts is None else data.centered(starts))
     for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
         label = data.outputs.label(k) if len(sums) > 1 else None
@@ -262,12 +269,12 @@ def _posed(
 
 
 def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:
-    """Return one start per sum, of all its outputs."""
+    """Return one start per sum of losses, at the models of all its outputs."""
     return [start for start in _joint(sums, list(own)) if start is not None]
 
 
 def _joint(sums: Sequence[LossSum], starts: Sequence[Start | Result] | None) -> list[Start | None]:
-    """Return one start for all outputs of each sum."""
+    """Return one start per sum of losses, for all its outputs; None without `starts`."""
     if starts is None:
         return [None] * len(sums)
     joint: list[Start | None] = []
@@ -278,7 +285,7 @@ def _joint(sums: Sequence[LossSum], starts: Sequence[Start | Result] | None) -> 
 
 
 def _starts_of(chosen: Smoothness) -> list[Start]:
-    """Return the models found while smoothness was chosen, one start per output."""
+    """Return one start per output, at the models found while smoothness was chosen."""
     return [
         Start(coef=coef, intercept=float(b))
         for start in chosen.starts

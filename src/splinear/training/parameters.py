@@ -1,4 +1,4 @@
-"""Small helpers for the parameters of estimators."""
+"""Helpers for the parameters of estimators."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = [
 
 
 def draw_seed(random_state: Input) -> int:
-    """Draw a seed for the core; the same for the same whole number."""
+    """Return a seed for the core; an integer `random_state` always gives the same one."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def positive(kind: type = Real) -> Interval:
-    """Return the constraint of a number greater than zero."""
+    """Return scikit-learn's constraint for a number greater than zero."""
     return Interval(kind, 0, None, closed="neither")

@@ -1,4 +1,4 @@
-"""Training of AdditiveSVC by passes over all rows, of all outputs at once."""
+"""Training of AdditiveSVC by passes over all rows, for all outputs at once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["PassTrainer"]
 
 @dataclass(frozen=True)
 class PassTrainer:
-    """The problems of DualTrainer, for rows that are elsewhere.
+    """Trains the problems of DualTrainer on rows held by a GPU or by Dask workers.
 
     Attributes
     ----------
     margins : callable
-        From a set to the sums of losses over all its rows.
+        margins(data) returns the sums of losses over all rows of a training set.
     solver : callable
-        From a set to what minimizes them.
+        solver(data) returns the function that minimizes them.
     """
 
     margins: Callable[[TrainingSet], MarginSums]
@@ -35,7 +35,7 @@ class PassTrainer:
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
     ) -> list[Start] | None:
-        """Start from the last model, if it has the same shape."""
+        """Return starts at the last model; None if its shape differs."""
         del n_rows
         return starts_like(last.model, layout, n_outputs)
 

@@ -1,4 +1,4 @@
-"""Training of AdditiveSVC by Newton's method: curves held to a form, or many rows."""
+"""Training of AdditiveSVC by Newton's method, for shape constraints or many rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_forms", "follow_primal", "proven_primal"]
 
 
 def check_forms(loss: Loss, starts: Sequence[Start] | None) -> None:
-    """Refuse what curves that are held to a form cannot be trained with."""
+    """Raise if shape-constrained curves cannot be trained with this loss, or by partial_fit."""
     if any(start.proximal for start in starts or ()):
         raise ValueError(
             "partial_fit takes no Spline with monotone or curvature; use fit, or leave them out."
@@ -36,9 +36,9 @@ def follow_primal(
     Cs: Sequence[float],
     start: Start | None = None,
 ) -> list[Result]:
-    """Solve the problem with all costs times each C in turn, each from the last model.
+    """Return the solutions for each C in turn, each started from the previous one.
 
-    Fewer results than Cs if the watch stopped it.
+    C multiplies all costs. There are fewer results than Cs if the watch stopped it.
     """
     path: list[Result] = []
     with one_blas_thread():
@@ -56,7 +56,7 @@ def follow_primal(
 def proven_primal(
     rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None = None
 ) -> Result:
-    """Solve one problem, and certify what was found on X itself; dual variables come with it."""
+    """Solve one problem, certify the solution on X itself, and return it with its alpha."""
     total = Separable(problem, SquaredHinge(), bias=problem.bias)
     with one_blas_thread():
         [found] = minimize_and_certify(rows, total, stopping, start)

@@ -1,4 +1,4 @@
-"""Values outside the ranges of training."""
+"""Check of values outside the training range, for extrapolation="error"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_ranges"]
 
 
 def check_ranges(estimator: BaseEstimator, layout: Layout, table: Table) -> None:
-    """Refuse values outside the ranges of terms with extrapolation="error"."""
+    """Raise if a value is outside the training range of a term with extrapolation="error"."""
     for group in layout.groups:
         if group.extrapolation is not Extrapolation.ERROR:
             continue

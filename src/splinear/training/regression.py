@@ -1,4 +1,4 @@
-"""What the two regressors share: a number per row."""
+"""Base class of the two regressors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Self = TypeVar("Self", bound="RegressionEstimator")
 
 
 class RegressionEstimator(RegressorMixin, AdditiveEstimator):
-    """An additive estimator of one number per row."""
+    """Base of the additive estimators that predict one number per row."""
 
     _outputs: NumberOutputs
 
@@ -51,7 +51,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         -------
         values : ndarray of shape (n_samples,)
         """
-        scores = self._scores(X)  # which says so if there is no model yet
+        scores = self._scores(X)  # raises NotFittedError if there is no model yet
         return self._outputs.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:

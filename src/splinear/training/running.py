@@ -1,4 +1,4 @@
-"""Running problems side by side on threads."""
+"""Threads: how many, one for linear algebra, and tasks that run in parallel."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["one_blas_thread", "side_by_side", "thread_count"]
 
 T = TypeVar("T")
 
-FEW_ROWS = 64  # that the core scores at a time
+FEW_ROWS = 64  # rows that the core scores per batch
 MOST_THREADS = 4096  # whatever n_jobs says
 
 
 def thread_count(n_jobs: int | None, n_rows: int | None = None) -> int:
-    """Return how many threads `n_jobs` stands for, as in joblib; 1 where rows are few."""
+    """Return the number of threads for `n_jobs`, as in joblib; 1 if there are few rows."""
     if n_rows is not None and n_rows <= FEW_ROWS:
         return 1
     return min(int(effective_n_jobs(n_jobs)), MOST_THREADS)
@@ -32,9 +32,9 @@ def thread_count(n_jobs: int | None, n_rows: int | None = None) -> int:
 
 @cache
 def _blas(per_thread: bool) -> ThreadpoolController:
-    """Return the libraries of linear algebra whose limits hold per thread, or those of all threads.
+    """Return the BLAS libraries whose thread limits are per thread, or those per process.
 
-    OpenMP keeps a limit per thread; the other ways of threading have one for the process.
+    OpenMP keeps one limit per thread; other threading layers have one for the process.
     """
     found = ThreadpoolController().select(user_api="blas")
     paths = [
@@ -46,16 +46,16 @@ def _blas(per_thread: bool) -> ThreadpoolController:
 
 
 class _SharedLimit:
-    """One thread for linear algebra, for the whole process, while anybody is inside.
+    """Limits BLAS to one thread, for the whole process, while any fit is running.
 
-    The first one in sets the limit, the last one out lifts it. If each restored what it had found,
-    the last one out might restore another's limit, for good.
+    The first fit to enter sets the limit and the last one to leave lifts it. If each fit restored
+    the limit it had found, the last could restore that of another fit, permanently.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._n_inside = 0
-        self._lift: Callable[[], None] | None = None  # None: there is no limit
+        self._lift: Callable[[], None] | None = None  # None while there is no limit
 
     def enter(self) -> None:
         with self._lock:
@@ -73,10 +73,10 @@ class _SharedLimit:
                 self._end()
 
     def after_fork(self) -> None:
-        """Forget the threads that were inside: a forked process does not have them.
+        """Forget the fits that were running: a forked process does not have their threads.
 
-        Their limit is lifted by the next one who comes or leaves, not here: a process that has just
-        been forked off had better not start the threads of linear algebra.
+        Their limit is lifted by the next fit that enters or leaves, not here, because a process
+        should not start BLAS threads right after a fork.
         """
         self._lock = Lock()
         self._n_inside = 0
@@ -86,12 +86,13 @@ class _SharedLimit:
             self._take_control()
             self._lift()
             self._lift = None
-            self._take_control()  # and leave it to the next one
+            self._take_control()  # so that the next fit may set limits
 
     def _take_control(self) -> None:
-        """Let any thread set limits; threadpoolctl may ignore all but the first that has done so.
+        """Let any thread set limits.
 
-        The fit that lifts the limit need not be the one that set it.
+        Otherwise threadpoolctl may ignore all threads but the first, and the fit that lifts the
+        limit need not be the one that set it.
         """
         for library in _blas(per_thread=False).lib_controllers:
             if hasattr(library, "clear_controlling_thread"):
@@ -105,9 +106,9 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep NumPy's and SciPy's linear algebra to one thread.
+    """Limit the linear algebra of NumPy and SciPy to one thread.
 
-    With more its results would depend on their number, and its matrices here are small.
+    With more threads, results would depend on their number; and the matrices here are small.
     """
     _SHARED.enter()
     try:
@@ -118,7 +119,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def side_by_side(tasks: Sequence[Callable[[], T]], n_threads: int, watch: Watch) -> list[T]:
-    """Run the tasks on threads. Ctrl-C stops all of them, and is kept in the watch."""
+    """Run tasks on threads, and return their results. Ctrl-C stops all, and is kept in `watch`."""
     if n_threads == 1 or len(tasks) == 1:
         return [task() for task in tasks]
     with ThreadPoolExecutor(n_threads) as pool:

@@ -1,4 +1,4 @@
-"""What is learned from which rows."""
+"""The training set: weighted rows, their target, and the interactions to find."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Found = TypeVar("Found", Result, Start)
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Weighted rows and their target, from which the problems for solvers are posed.
+    """Weighted rows and their target, from which the problems of solvers are made.
 
-    A solver sees what the target's center leaves, in the target's unit; `centered` and `restored`
-    go there and back.
+    Solvers see the target minus its center, divided by its unit. `centered` converts models to
+    these units, and `restored` converts results back.
     """
 
     weighted: WeightedRows
     target: Target
-    interactions: Interactions | None = None  # None: there are no surfaces
+    interactions: Interactions | None = None  # None if there are no surfaces
 
     @property
     def rows(self) -> TrainingRows:
@@ -40,37 +40,37 @@ class TrainingSet:
 
     @property
     def outputs(self) -> Outputs:
-        """What the model will predict."""
+        """How the model's scores become predictions."""
         return self.target.outputs
 
     def within(self, kept: AnyArray) -> TrainingSet:
-        """Return the same rows, of which only those in `kept` (n_given,) count: a fold."""
+        """Return the set restricted to the rows in `kept` (n_given,), for a fold."""
         return replace(self, weighted=self.weighted.within(kept))
 
     def with_layout(self, layout: Layout) -> TrainingSet:
-        """Return the same set for a layout of the same groups."""
+        """Return the set with a layout of the same groups."""
         return replace(self, weighted=self.weighted.with_layout(layout))
 
     def with_rows(self, rows: TrainingRows) -> TrainingSet:
-        """Return the same set for the same rows in another form."""
+        """Return the set with the same rows in another form."""
         return replace(self, weighted=self.weighted.over(rows))
 
     def problems(self, loss: Loss, bias: float) -> Problems:
-        """Pose the problem of each output for dual coordinate descent, for C = 1."""
+        """Return the problem of each output for dual coordinate descent, for C = 1."""
         return self.target.problems(self.weighted, loss, bias)
 
     def sums(self, loss: SmoothLoss, rows: TrainingRows | None = None) -> list[LossSum]:
-        """Return the sums of losses for Newton's method, over all rows or these of them."""
+        """Return the sums of losses for Newton's method, over all rows or over `rows`."""
         weighted = self.weighted if rows is None else self.weighted.over(rows)
         return [weighted.rows.adopted(total) for total in self.target.sums(weighted, loss)]
 
     def centered(self, starts: Sequence[Found]) -> list[Found]:
-        """Return models as a solver sees them."""
+        """Return models in the units of solvers."""
         center, unit = self._center_and_unit()
         return [_divided(one, -center, unit) for one in starts]
 
     def restored(self, results: Sequence[Result]) -> list[Result]:
-        """Return what a solver found as models of the target itself."""
+        """Return a solver's results in the units of the target."""
         center, unit = self._center_and_unit()
         return [_multiplied(found, center, unit) for found in results]
 
@@ -89,9 +89,9 @@ def _divided(one: Found, shift: float, unit: float) -> Found:
 
 
 def _multiplied(found: Result, center: float, unit: float) -> Result:
-    """Return a result in other units; the objective, a sum of squares, is in their square."""
+    """Return a result in the units of the target; the objective has the squared unit."""
     if center == 0.0 and unit == 1.0:
-        return found  # without a copy of the coefficients
+        return found  # avoids a copy of the coefficients
     return replace(
         found,
         coef=unit * found.coef,

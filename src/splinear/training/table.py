@@ -1,4 +1,4 @@
-"""The user's table, read for training or for a prediction."""
+"""Reads and checks the user's table for training or prediction."""
 
 from __future__ import annotations
 
@@ -35,24 +35,25 @@ __all__ = [
     "term_plan",
 ]
 
-MOST_AT_ONCE = 2**24  # values of a table of numbers that is made once, and not whenever it is read
+MOST_AT_ONCE = 2**24  # values up to which a table is converted once, not at every read
 
-MOST_OF_SHARES = 2.0  # the sum of weights that are shares of a whole
-MANY_ROWS = 10  # which are more than they would count as
+# Weights of at least MANY_ROWS rows with a smaller sum are probably shares of a whole.
+MOST_OF_SHARES = 2.0
+MANY_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """What fit was given, checked.
+    """The checked arguments of fit.
 
     Attributes
     ----------
     table : Table
-        X as numbers.
+        X, converted to numbers.
     y : ndarray
     weights : ndarray of shape (n_rows,) or None
     kept : ndarray of shape (n_rows,) or None
-        Which rows count; None: all.
+        Whether each row has a positive weight; None if all have one.
     columns : Columns
     """
 
@@ -72,13 +73,13 @@ def read_rows(
     columns: Columns | None = None,
     numeric: bool = False,
 ) -> TrainingTable:
-    """Check what fit was given; learn how columns become numbers, unless `columns` says so.
+    """Check the arguments of fit, and find how columns are converted unless `columns` is given.
 
-    `numeric`: the target is a number per row, and not a class or several labels.
+    `numeric` says whether y holds one number per row, and not classes or labels.
     """
     y, sample_weight = on_host(y), on_host(sample_weight)
     table, y = open_target(open_table(X, type(estimator).__name__), y)
-    y = check_target(y, numeric=numeric)  # what it says names the row
+    y = check_target(y, numeric=numeric)  # its errors name the row
     table = _matched(estimator, table, columns)
     check_size(estimator, table)
     if columns is None:
@@ -101,7 +102,7 @@ def read_rows(
 
 
 def _checked_target(estimator: BaseEstimator, y: Input, n_rows: int, *, numeric: bool) -> AnyArray:
-    """Check y as scikit-learn does: its shape, its length, its type."""
+    """Check the shape, length and type of y as scikit-learn does."""
     _, checked = check_X_y(
         np.empty((n_rows, 0)),
         y,
@@ -115,7 +116,7 @@ def _checked_target(estimator: BaseEstimator, y: Input, n_rows: int, *, numeric:
 
 
 def _matched(estimator: BaseEstimator, table: Table, columns: Columns | None) -> Table:
-    """Compare the columns with those of fit, `columns`; None: this is fit."""
+    """Match the table's columns with those seen in fit; `columns` is None during fit."""
     if columns is not None:
         names = getattr(estimator, "feature_names_in_", None)
         listed = None if names is None else names.tolist()
@@ -124,7 +125,7 @@ def _matched(estimator: BaseEstimator, table: Table, columns: Columns | None) ->
 
 
 def refuse_columns(table: Table, categorical: list[int], *, reset: bool) -> None:
-    """Refuse columns that hold no numbers and are no categories, and sparse categories."""
+    """Raise if a column holds neither numbers nor categories, or categories in a sparse X."""
     refuse_others(table)
     refuse_text(table, categorical, reset=reset)
     if reset and categorical and table.is_sparse:
@@ -135,7 +136,7 @@ def refuse_columns(table: Table, categorical: list[int], *, reset: bool) -> None
 
 
 def refuse_sparse_periods(estimator: BaseEstimator, table: Table, columns: Columns) -> None:
-    """Refuse periods in a sparse table."""
+    """Raise if a feature of a sparse table has a period."""
     if table.is_sparse and columns.periods:
         raise ValueError(
             "Fourier(period=...) is for dense tables: its curves are not zero at zero, and X is "
@@ -144,14 +145,14 @@ def refuse_sparse_periods(estimator: BaseEstimator, table: Table, columns: Colum
 
 
 def _zeros_count(estimator: BaseEstimator) -> bool:
-    """Tell whether the user asks for a curve that is not zero at zero, even if X is sparse."""
+    """Return whether the user asks for a curve that is not zero at zero, even if X is sparse."""
     plan = term_plan(estimator)
     terms = (plan.curve, *plan.given.values())
     return any(getattr(term, "through_zero", None) is False for term in terms)
 
 
 def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
-    """Check the rows to predict, and return them as numbers."""
+    """Check X at prediction time, and return it as a table of numbers."""
     table = open_few(X, columns.levels)
     if table is None:
         return in_columns(estimator, read_as_given(estimator, X, columns), columns)
@@ -159,7 +160,7 @@ def read_table(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
 
 
 def read_as_given(estimator: BaseEstimator, X: Input, columns: Columns) -> Table:
-    """Check the rows to predict, and return them with what they hold, but in dropped columns."""
+    """Check X at prediction time, and return it unconverted; dropped columns are blank."""
     table, _ = open_target(open_table(X, type(estimator).__name__), None)
     return _checked(estimator, table, columns)
 
@@ -172,7 +173,7 @@ def _checked(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:
 
 
 def in_columns(estimator: BaseEstimator, table: Table, columns: Columns) -> Table:
-    """Return a table as numbers: made once if that takes little memory, else while it is read."""
+    """Return a table as numbers, converted at once if it is small, and otherwise when read."""
     if not columns.is_plain and table.is_sparse:
         raise ValueError(
             f"{type(estimator).__name__} was fitted with categories or periods, and X is sparse; "
@@ -185,9 +186,9 @@ def in_columns(estimator: BaseEstimator, table: Table, columns: Columns) -> Tabl
 
 
 def find_categorical(estimator: BaseEstimator, table: Table) -> tuple[Table, list[int]]:
-    """Find the features that are categories: by their types, the user's list and the user's terms.
+    """Return the table with dropped features blanked, and the categorical features.
 
-    Returns the table too, without what is in features that are dropped.
+    These follow from the columns' types or the user's list, and from the user's terms.
     """
     names, n_features = table.names, table.shape[1]
     given = estimator.categorical_features
@@ -201,7 +202,7 @@ def find_categorical(estimator: BaseEstimator, table: Table) -> tuple[Table, lis
 
 
 def _positions(categorical: Input, n_features: int, names: list[str] | None) -> list[int]:
-    """Read `categorical_features`: positions, names or a mask."""
+    """Return the positions that `categorical_features` lists by position, name or mask."""
     listed = np.asarray(categorical)
     wrong = (
         "categorical_features must be 'from_dtype', None, or list features by position or name, or "
@@ -228,7 +229,7 @@ def _positions(categorical: Input, n_features: int, names: list[str] | None) -> 
 def _learn(
     estimator: BaseEstimator, table: Table, categorical: list[int], weights: Floats | None
 ) -> Columns:
-    """Find the levels of categories in the rows that count."""
+    """Return how columns are converted; levels are those of rows with a positive weight."""
     seen = {j: Seen(feature_label(estimator, j)) for j in categorical}
     for rows, data in table.columns(categorical) if categorical else ():
         kept = slice(None) if weights is None else weights[rows] > 0
@@ -253,15 +254,15 @@ def _learn(
 
 
 def _n_counted(table: Table, weights: Floats | None) -> int:
-    """Return the number of rows that count."""
+    """Return the number of rows with a positive weight."""
     return table.shape[0] if weights is None else int(np.count_nonzero(weights))
 
 
 def _warn_of_shares(estimator: BaseEstimator, weights: Floats | None) -> None:
-    """Warn of weights that add up to one row, where the smoothness is chosen by their number."""
+    """Warn if weights sum to about one row and the smoothness is chosen from the data."""
     if weights is None or getattr(estimator, "C", 1.0) is not None:
         return
-    if getattr(estimator, "loss", None) == "poisson":  # exposures, in any unit
+    if getattr(estimator, "loss", None) == "poisson":  # weights are exposures, in any unit
         return
     total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
     if total < MOST_OF_SHARES and n_rows >= MANY_ROWS:
@@ -275,7 +276,7 @@ def _warn_of_shares(estimator: BaseEstimator, weights: Floats | None) -> None:
 
 
 def term_plan(estimator: BaseEstimator) -> TermPlan:
-    """Return the terms of the features of an estimator that knows its columns."""
+    """Return the plan of terms of an estimator whose n_features_in_ is set."""
     names = getattr(estimator, "feature_names_in_", None)
     listed = None if names is None else names.tolist()
     return TermPlan.read(estimator.curve, estimator.terms, estimator.n_features_in_, listed)

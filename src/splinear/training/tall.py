@@ -1,4 +1,4 @@
-"""Problems of dual coordinate descent, solved by what is faster: passes over all rows if tall."""
+"""The choice between dual coordinate descent and passes over all rows, which suit tall tables."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from splinear.training.running import one_blas_thread
 
 __all__ = ["has_many_rows", "is_tall", "solve", "suits_newton"]
 
-LEAST_ROWS = 50_000  # with fewer, dual coordinate descent is soon done
+LEAST_ROWS = 50_000  # with fewer rows, dual coordinate descent is fast enough
 ROWS_PER_PARAMETER = 16
-ROWS_PER_SMOOTH_PARAMETER = 2  # where the loss has a derivative: few steps instead of many passes
-LEAST_PARAMETERS = 512  # the same
-LEAST_COLUMNS = 80  # whose codes take more memory than what passes need beyond them, several times
-MOST_STEPS = 40  # of Newton's method: where they do not suffice few rows count, and more will not
-WARM_GAP = 0.2  # relative, of dual variables that are worth starting from
+ROWS_PER_SMOOTH_PARAMETER = 2  # for a differentiable loss, where Newton's method needs few steps
+LEAST_PARAMETERS = 512  # with fewer, dual coordinate descent is fast enough
+LEAST_COLUMNS = 80  # whose codes take several times the memory that passes add
+MOST_STEPS = 40  # if these do not suffice, few rows matter, and more steps will not help
+WARM_GAP = 0.2  # relative gap up to which dual variables are worth starting from
 
 
 def has_many_rows(n_rows: int, n_parameters: int) -> bool:
-    """Tell whether there are so many rows per parameter that classes usually overlap."""
+    """Return whether there are so many rows per parameter that classes usually overlap."""
     return n_rows >= ROWS_PER_PARAMETER * n_parameters
 
 
 def is_tall(rows: TrainingRows, problem: Problem) -> bool:
-    """Tell whether there are so many rows per parameter that most dual variables are at a bound.
+    """Return whether to solve by passes over all rows, because rows per parameter are many.
 
-    Dual coordinate descent moves them there step by step. Passes over all rows need more memory.
+    Most dual variables are then at a bound, to which dual coordinate descent would move them one by
+    one. Passes need more memory.
     """
     n, n_parameters = rows.n_rows, rows.layout.n_parameters
     many_rows = n >= LEAST_ROWS and has_many_rows(n, n_parameters)
@@ -40,13 +41,13 @@ def is_tall(rows: TrainingRows, problem: Problem) -> bool:
 
 
 def suits_newton(rows: TrainingRows, problem: Problem) -> bool:
-    """Tell whether Newton's method on the problem itself is faster than either way below."""
+    """Return whether Newton's method on the primal problem is faster than `solve`."""
     enough = rows.n_rows >= ROWS_PER_SMOOTH_PARAMETER * rows.layout.n_parameters
     return enough and isinstance(problem.loss, SquaredHinge) and not rows.plan.is_bounded
 
 
 def solve(rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None) -> Result:
-    """Solve one problem to a relative gap of stopping.tol; its dual variables come with it."""
+    """Solve one problem to a relative gap of stopping.tol; the result includes alpha."""
     if start is not None or not is_tall(rows, problem):
         return dual_cd.solve(rows, problem, stopping, start, keep_alpha=True)
     few = replace(stopping, max_iter=min(stopping.max_iter, MOST_STEPS))

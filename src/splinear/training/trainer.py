@@ -1,4 +1,4 @@
-"""What the two ways to train have in common: what they are asked for, and what they return."""
+"""Interfaces of trainers, which connect training sets to solvers, and their results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Duals:
-    """The dual variables of a fit, (n_outputs, n_rows) in the order of X, and its C."""
+    """The dual variables of a fit, (n_outputs, n_rows) in the order of X, and their C."""
 
     alpha: Floats
     C: float
@@ -39,7 +39,7 @@ class Duals:
 
 @dataclass(frozen=True, eq=False)
 class LastFit:
-    """What a fit has left for another one to start from."""
+    """The last fit's model and dual variables, for a warm start."""
 
     model: Model
     duals: Duals | None
@@ -47,28 +47,28 @@ class LastFit:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What a trainer has learned.
+    """The result of a trainer.
 
     Attributes
     ----------
     data : TrainingSet
-        With surfaces, if any were found.
+        The training set, with surfaces if any were found.
     layout : Layout
-        With the variances that were chosen, or that C stands for.
+        The terms with their variances, chosen or given by C.
     results : list of Result
         One per output.
     edf : sequence of ndarray or None
-        Degrees of freedom of each group's terms, where smoothness was chosen.
+        Effective degrees of freedom of each group's terms, where smoothness was chosen.
     n_turns : int
-        Turns of REML, or steps before there were surfaces.
+        Number of turns of REML, or of passes before surfaces were added.
     settled : bool
-        Whether smoothness had been chosen when something stopped the fit.
+        Whether the choice of smoothness had finished before the fit was stopped.
     is_whole : bool
-        Whether all surfaces were there that had been asked for.
+        Whether surfaces, if asked for, were added before the fit was stopped.
     duals : Duals or None
-        For the next fit to start from.
+        Dual variables for a warm start.
     information : list of Information
-        What the rows say of each problem's outputs, where it is known.
+        The Fisher information of each problem; empty if there is no likelihood.
     """
 
     data: TrainingSet
@@ -84,12 +84,12 @@ class Trained:
     @property
     def objective(self) -> float:
         """The value of the function that was minimized, summed over problems."""
-        # Outputs that are one problem have its value in common.
+        # Outputs trained as one problem all hold its value.
         return float(sum(found.primal for found in self.results[:: self.data.outputs.together]))
 
     @property
     def rounded(self) -> bool:
-        """Whether all problems would have converged if X were the rounded X."""
+        """Whether all problems would have converged if X equaled its rounded codes."""
         missed = [found for found in self.results if not found.converged]
         return self.settled and bool(missed) and all(found.rounded for found in missed)
 
@@ -100,21 +100,21 @@ class Trained:
 
 
 class Fitter(Protocol):
-    """What trains on rows that have been prepared, wherever they are."""
+    """Trains on prepared rows, wherever they are stored."""
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
     ) -> list[Start] | None:
-        """Return where to start after another fit, per output; None: it is no help."""
+        """Return one start per output for a warm start; None if the last fit is no help."""
         ...
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
-        """Train all outputs for the C that the user gave, or choose the smoothness first."""
+        """Train all outputs for the given C, or choose the smoothness first."""
         ...
 
 
 class Trainer(Fitter, Protocol):
-    """A solver and its settings: it trains any set, whatever the outputs stand for."""
+    """A solver and its settings, which trains any kind of outputs."""
 
     @property
     def fits_pairs(self) -> bool:
@@ -122,19 +122,19 @@ class Trainer(Fitter, Protocol):
         ...
 
     def advice(self, table: Table) -> Advice:
-        """Say how fine curves should be where the user did not."""
+        """Return the default numbers of bins and knots."""
         ...
 
     def need(self, outputs: Outputs) -> BytesPerRow:
-        """Return the bytes per row that the solver takes."""
+        """Return the solver's memory per row."""
         ...
 
     def width(self, outputs: Outputs, n_threads: int) -> int:
-        """Return how many problems are best solved at a time."""
+        """Return how many problems to solve in parallel."""
         ...
 
     def path_unit(self, target: Target) -> float:
-        """Return the unit in which a path of C is laid out."""
+        """Return the unit of the values of C on a path."""
         ...
 
     def follow(
@@ -144,32 +144,32 @@ class Trainer(Fitter, Protocol):
         Cs: Sequence[float],
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
-        """Train all outputs for each C in turn; the results of each, one per output.
+        """Train for each C in turn, and return a list per C of the results of all outputs.
 
-        Fewer lists than Cs if the watch stopped it.
+        There are fewer lists than Cs if the watch stopped it.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What an estimator's parameters ask for: how y is read, and what trains."""
+    """The reader of y and the trainer that an estimator's parameters ask for."""
 
     reader: Reader
     trainer: Trainer
 
 
 def starts_of(model: Model, *, proximal: bool = False) -> list[Start]:
-    """Return a start at a model, one per output."""
+    """Return one start per output, at a model."""
     pairs = zip(model.parameters, model.intercept, strict=True)
     return [Start(coef=theta, intercept=float(b), proximal=proximal) for theta, b in pairs]
 
 
 def starts_like(model: Model, layout: Layout, n_outputs: int) -> list[Start] | None:
-    """Return a start at the curves of a model, one per output; None if it has another shape."""
+    """Return one start per output, at a model's curves; None if its shape differs."""
     if model.n_outputs != n_outputs:
         return None
     if [g.shape for g in model.layout.groups] != [g.shape for g in layout.groups]:
         return None
-    curves = model.parameters[:, : layout.n_of_curves]  # the pairs may be others
+    curves = model.parameters[:, : layout.n_of_curves]  # surfaces may differ
     return [replace(one, coef=coef) for one, coef in zip(starts_of(model), curves, strict=True)]

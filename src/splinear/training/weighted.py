@@ -1,4 +1,4 @@
-"""Rows of X, and how much each of them counts."""
+"""The training rows and their weights."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["WeightedRows"]
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """The rows of X as the core reads them, and how much each of them counts.
+    """The rows of X in the core's form, and their weights.
 
     Attributes
     ----------
     rows : TrainingRows
     weights : ndarray of shape (n_given,) or None
-        c_i of every row of X; None: 1 each.
+        The weight c_i of every row of X; None if all are 1.
     kept : ndarray of shape (n_given,) or None
-        Which rows count, those of a weight above 0; None: all.
+        Whether each row has a positive weight; None if all have one.
     """
 
     rows: TrainingRows
@@ -31,21 +31,21 @@ class WeightedRows:
     kept: AnyArray | None = None
 
     def within(self, kept: AnyArray) -> WeightedRows:
-        """Return the same rows, of which only those in `kept` (n_given,) count."""
+        """Return the same rows with a weight of 0 outside of `kept` (n_given,)."""
         weights = kept.astype(np.float64) if self.weights is None else kept * self.weights
         return replace(self, weights=weights, kept=kept if self.kept is None else kept & self.kept)
 
     def over(self, rows: TrainingRows) -> WeightedRows:
-        """Return these weights for other rows of the same X: the first of them, for example."""
+        """Return these weights with another form or subset of the rows of the same X."""
         return replace(self, rows=rows)
 
     def with_layout(self, layout: Layout) -> WeightedRows:
-        """Return the same rows for a layout of the same groups."""
+        """Return the same rows with a layout of the same groups."""
         return self.over(self.rows.with_layout(layout))
 
     @property
     def total(self) -> float:
-        """The weight of all rows."""
+        """The total weight of the rows."""
         return self.rows.weight(self.weights)
 
     def mean(self, values: Floats) -> float:
@@ -53,7 +53,7 @@ class WeightedRows:
         return float(np.average(values, weights=self.weights))
 
     def place_weights(self, more: Floats | None = None) -> Floats | None:
-        """Return the weights, times `more` (n_given,), in the order of training; None: 1 each."""
+        """Return the weights, times `more` (n_given,), in training order; None if all are 1."""
         weights = self.weights
         if more is not None:
             weights = more if weights is None else weights * more

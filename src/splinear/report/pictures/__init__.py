@@ -1,1 +1,1 @@
-"""Pictures as SVG, whose colors are those of the page's style sheet."""
+"""Pictures as SVG, with colors from the page's style sheet."""

@@ -1,4 +1,4 @@
-"""Axes: from numbers to pixels, with ticks that people like to read."""
+"""Axes: the map from numbers to pixels, and ticks at round numbers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from splinear.report.spreads import Spread
 
 __all__ = ["Axis", "bottom_axis", "choose_axis", "left_axis", "nice_ticks", "tick_text"]
 
-_MIDDLE, _NARROW = 0.9, 0.3  # a share of rows, and the share of an axis that is too narrow for it
-_LARGE = 1e4  # from here on 10k, 20k
+_MIDDLE, _NARROW = 0.9, 0.3  # an axis is bent if this share of rows is on this share of it
+_LARGE = 1e4  # from here on, labels are 10k, 20k, ...
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Numbers from lo to hi at the pixels from `start` to `end`.
+    """An axis from lo to hi at the pixels from `start` to `end`.
 
-    With a `bend` it is as asinh(x / bend): linear near 0, and logarithmic beyond.
+    With a `bend` positions follow asinh(x / bend), which is linear near 0 and logarithmic beyond.
     """
 
     lo: float
@@ -30,7 +30,7 @@ class Axis:
     start: float
     end: float
     bend: float | None = None
-    places: tuple[float, ...] | None = None  # of ticks, where they are given
+    places: tuple[float, ...] | None = None  # of ticks, if given
 
     def __call__(self, x: Floats | Sequence[float]) -> Floats:
         """Return the pixels of numbers."""
@@ -43,7 +43,7 @@ class Axis:
         return float(self([x])[0])
 
     def steps(self, n: int) -> Floats:
-        """Return numbers that are evenly apart in pixels, both ends included."""
+        """Return n numbers at equal distances in pixels, both ends included."""
         first, last = self._along(np.array([self.lo, self.hi]))
         along = np.linspace(first, last, n)
         x = along if self.bend is None else self.bend * np.sinh(along)
@@ -53,7 +53,7 @@ class Axis:
         return x if self.bend is None else np.asarray(np.arcsinh(x / self.bend))
 
     def ticks(self, most: int) -> list[float]:
-        """Return where ticks belong."""
+        """Return the numbers of at most `most` ticks."""
         if self.places is not None:
             return list(self.places)
         if self.bend is None:
@@ -65,7 +65,7 @@ class Axis:
         assert self.bend is not None
         first = int(np.floor(np.log10(self.bend)))
         last = int(np.ceil(np.log10(max(abs(self.lo), abs(self.hi), self.bend))))
-        powers = [10.0**k for k in range(last, first - 1, -1)]  # the ends of an axis matter most
+        powers = [10.0**k for k in range(last, first - 1, -1)]  # the largest numbers matter most
         wanted = [0.0, *(sign * m * p for m in (1, 5, 2) for p in powers for sign in (1, -1))]
         apart, kept = abs(self.end - self.start) / most, []
         for x in wanted:
@@ -76,7 +76,7 @@ class Axis:
 
 
 def choose_axis(lo: float, hi: float, start: float, end: float, spread: Spread) -> Axis:
-    """Return the axis of a feature: bent if most rows would otherwise lie in a corner."""
+    """Return the axis of a feature, bent if most rows would otherwise be on a small part."""
     if not lo < hi:
         room = max(1.0, abs(lo)) / 2
         return Axis(lo - room, lo + room, start, end, places=(lo,))
@@ -93,7 +93,7 @@ def choose_axis(lo: float, hi: float, start: float, end: float, spread: Spread) 
 
 
 def nice_ticks(lo: float, hi: float, most: int) -> list[float]:
-    """Return multiples of 1, 2 or 5 times a power of ten from lo to hi, as many as are allowed."""
+    """Return at most `most` multiples of 1, 2 or 5 times a power of ten from lo to hi."""
     if not lo < hi or not np.isfinite(hi - lo):
         return [lo]
     power = 10.0 ** np.floor(np.log10((hi - lo) / most) - 1.0)
@@ -116,7 +116,7 @@ def tick_text(x: float, ticks: Sequence[float]) -> str:
             return f"{x / size:.4g}{letter}".replace("-", "−")
     others = [abs(a - b) for a, b in zip(ticks[1:], ticks[:-1], strict=True)]
     step = min([gap for gap in others if gap > 0], default=abs(x))
-    # Of a bent axis, steps differ: each number has the digits that it needs.
+    # On a bent axis steps differ, and each number has the digits that it needs.
     even = len(others) < 2 or max(others) < 1.5 * step
     places = int(np.clip(-np.floor(np.log10(step if even else abs(x)) + 1e-9), 0, 8))
     if len(ticks) == 1 and x != round(x):
@@ -125,7 +125,7 @@ def tick_text(x: float, ticks: Sequence[float]) -> str:
 
 
 def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None = None) -> str:
-    """Draw ticks below y, and lines up to `grid_top`."""
+    """Return ticks below y, and grid lines up to `grid_top`."""
     ticks = axis.ticks(most)
     at = axis(ticks).tolist()
     lines = ""
@@ -138,7 +138,7 @@ def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None =
 
 
 def left_axis(axis: Axis, x: float, right: float, most: int = 6) -> str:
-    """Draw ticks to the left of x, and lines from there to the right."""
+    """Return ticks to the left of x, and grid lines to the right."""
     ticks = axis.ticks(most)
     at = axis(ticks).tolist()
     zero = [y for tick, y in zip(ticks, at, strict=True) if tick == 0.0 and axis.lo < 0.0]

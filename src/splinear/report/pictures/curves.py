@@ -1,4 +1,4 @@
-"""The curve of a numeric feature, with its band and with where rows lie."""
+"""Picture of the curve of a numeric feature, with its band and a histogram of rows."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["CurvePanel", "draw_curve", "end_labels", "reach_of"]
 WIDTH, HEIGHT = 360.0, 218.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 350.0, 22.0, 196.0
 STRIP = 30.0  # the height of the histogram
-SLOT = 46.0  # the width of what is left for missing values
+SLOT = 46.0  # the width of the area for missing values
 _CELLS = 40
-_MOST_OF_BAND = 0.35  # of the curve's height, above and below it; a wider band is cut off
-_FEW = 12  # values that are marked
-_LETTERS = 9  # of the name of a class
-_LINE_HEIGHT = 11.0  # by which names at the ends of lines are apart
+_MOST_OF_BAND = 0.35  # largest visible part of a band, relative to the curve's height
+_FEW = 12  # values up to which each is marked
+_LETTERS = 9  # characters of a class name
+_LINE_HEIGHT = 11.0  # least distance of names at the ends of lines
 
 
 @dataclass(frozen=True, eq=False)
 class CurvePanel:
-    """What the picture of a curve shows.
+    """The data of a picture of a curve.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class CurvePanel:
     half : ndarray of shape (n,) or None
         Half the width of the band around a single line.
     at_missing : ndarray of shape (n_lines,) or None
-        What a missing value adds; None: there were none in training.
+        The contribution of a missing value; None if there were none in training.
     half_missing : float
     spread : Spread
     names : sequence of str
-        Of the lines, if there are several.
+        Names of the lines, if there are several.
     unit : str
-        Of f, in a word or two.
+        A short name of the unit of f.
     least : float
         The least height of the vertical axis.
     """
@@ -61,7 +61,7 @@ class CurvePanel:
 
 
 def reach_of(f: Floats, half: Floats | None) -> tuple[float, float]:
-    """Return the lowest and the highest number that a vertical axis shows, 0 included."""
+    """Return the range of the vertical axis, which includes 0."""
     lowest, highest = float(min(f.min(), 0.0)), float(max(f.max(), 0.0))
     if half is None:
         return lowest, highest
@@ -102,7 +102,7 @@ def draw_curve(panel: CurvePanel, words: str) -> str:
 
 
 def _label_width(names: Sequence[str]) -> float:
-    """Return the width of what is left for the names of classes."""
+    """Return the width reserved for names of classes."""
     return 12.0 + 5.8 * max(len(shortened(name, _LETTERS)) for name in names)
 
 
@@ -117,7 +117,7 @@ def _vertical(panel: CurvePanel) -> Axis:
 
 
 def _with_ticks(across: Axis, spread: Spread) -> Axis:
-    """Return the axis with a tick at each of few whole numbers."""
+    """Return the axis, with a tick at each value if these are few integers."""
     values = spread.few_values
     if across.places is not None or values is None or len(values) > _FEW:
         return across
@@ -153,7 +153,7 @@ def _histogram(panel: CurvePanel, across: Axis) -> list[str]:
 
 
 def _dots(panel: CurvePanel, across: Axis, up: Axis) -> list[str]:
-    """Mark the values of a feature that has few, where the curve means something."""
+    """Return marks at the values of a feature that has few."""
     values = panel.spread.few_values
     if len(panel.x) == 1 or not panel.x[0] < panel.x[-1]:
         values = panel.x[:1]
@@ -185,7 +185,7 @@ def _missing(panel: CurvePanel, up: Axis, x: float) -> list[str]:
 
 
 def end_labels(names: Sequence[str], heights: Floats, x: float) -> str:
-    """Write the name of each line at its end, moved where two would overlap."""
+    """Return the names of lines at their ends, moved apart so that they do not overlap."""
     order = np.argsort(heights, kind="stable")
     places = heights[order].astype(np.float64)
     for _ in range(50):  # push neighbors apart until none overlap

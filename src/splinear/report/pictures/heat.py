@@ -1,4 +1,4 @@
-"""Heat maps: what two features add together beyond what each adds alone."""
+"""Heat maps of surfaces."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ LEFT, LEFT_OF_LEVELS = 64.0, 104.0
 
 @dataclass(frozen=True, eq=False)
 class HeatSide:
-    """One axis of a heat map: numbers, or levels with a cell each."""
+    """One axis of a heat map, of numbers or of levels."""
 
     name: str
-    axis: Axis | None  # its pixels are set when it is drawn
+    axis: Axis | None  # of numbers; its pixels are set when it is drawn
     levels: Sequence[str]
     n_cells: int
 
 
 @dataclass(frozen=True, eq=False)
 class HeatPanel:
-    """What a heat map shows.
+    """The data of a heat map.
 
     Attributes
     ----------
     x, z : HeatSide
-        Along the horizontal and the vertical axis.
+        The horizontal and the vertical axis.
     f : ndarray of shape (n_x, n_z)
     empty : ndarray of shape (n_x, n_z) or None
-        Cells that no row is near; None: it is not known.
+        Whether no row is near each cell; None if unknown.
     height : float
         |f| of the deepest color.
     """
@@ -109,7 +109,7 @@ def _beside(side: HeatSide, left: float) -> str:
 
 
 def color_cells(f: Floats, edges_x: Floats, edges_z: Floats, height: float) -> str:
-    """Return cells f (n_x, n_z) in colors, all of one color as one path."""
+    """Return the colored cells f (n_x, n_z), with one path per color."""
     colors = np.clip(np.round(N_COLORS * f / height), -N_COLORS, N_COLORS).astype(int)
     out = []
     for color in np.unique(colors).tolist():
@@ -125,7 +125,7 @@ def _color(k: int) -> str:
 def _runs(
     chosen: NDArray[np.bool_], edges_x: Floats, edges_z: Floats
 ) -> list[tuple[float, float, float, float]]:
-    """Return the cells that are chosen, those beside each other in a row as one."""
+    """Return the chosen cells as rectangles, with neighbors in a row merged."""
     out = []
     for k in range(chosen.shape[1]):
         padded = np.concatenate([[False], chosen[:, k], [False]]).astype(np.int8)
@@ -138,7 +138,7 @@ def _runs(
 
 
 def key(x: float, y: float, height: float) -> str:
-    """Draw which numbers the colors stand for."""
+    """Return the legend of colors."""
     n, cell = 2 * N_COLORS + 1, 8.0
     out = []
     for k in range(-N_COLORS, N_COLORS + 1):

@@ -1,4 +1,4 @@
-"""The effects of a category's levels: bars, or colored cells if there are several classes."""
+"""Picture of a category's effects: bars, or colored cells if there are several classes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from splinear.report.pictures.svg import Picture, cell_path, element, text
 __all__ = ["LevelPanel", "draw_levels"]
 
 WIDTH, LEFT, RIGHT, TOP = 360.0, 128.0, 308.0, 22.0
-SHARES = 318.0  # where the shares of rows begin
+SHARES = 318.0  # x of the column with the shares of rows
 ROW = 17.0
-_LONGEST = 20  # letters of a name
+_LONGEST = 20  # characters of a name
 
 
 @dataclass(frozen=True, eq=False)
 class LevelPanel:
-    """What the picture of a category shows.
+    """The data of a picture of a category.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class LevelPanel:
     half : ndarray of shape (n_levels,) or None
         Half the width of the band; NaN where it is not known.
     shares : ndarray of shape (n_levels,)
-        Of the rows.
+        Shares of the rows.
     names : sequence of str
-        Of the classes, if there are several.
+        Names of the classes, if there are several.
     unit : str
-        Of f, in a word or two.
+        A short name of the unit of f.
     least : float
         The least width of the axis.
     """
@@ -106,7 +106,7 @@ def _whisker(panel: LevelPanel, axis: Axis, k: int, y: float) -> str:
 
 
 def _cells(panel: LevelPanel, words: str) -> str:
-    """Draw one cell per level and class, colored by its number."""
+    """Return a picture with one cell per level and class, colored by its value."""
     n_levels, n_classes = panel.f.shape
     top = 58.0
     width, picture = (348.0 - LEFT) / n_classes, Picture(WIDTH, top + ROW * n_levels + 34)

@@ -35,7 +35,7 @@ def _class(k: int, n: int) -> str:
 
 
 def draw_roc(curves: Sequence[Roc], words: str) -> str:
-    """Draw ROC curves."""
+    """Return a picture of ROC curves."""
     across, up = Axis(0.0, 1.0, LEFT, RIGHT), Axis(0.0, 1.0, BOTTOM, TOP)
     picture = _frame(across, up, "false positives, share of the negatives",
                      "true positives, share of the positives")  # fmt: skip
@@ -50,7 +50,7 @@ def draw_roc(curves: Sequence[Roc], words: str) -> str:
 
 
 def draw_calibration(curves: Sequence[Calibration], words: str, *, is_share: bool) -> str:
-    """Draw what is observed over what is predicted."""
+    """Return a calibration plot: observed over predicted means."""
     lo, hi = 0.0, 1.0
     if not is_share:
         both = np.concatenate([curves[0].predicted, curves[0].lower, curves[0].upper])
@@ -78,7 +78,7 @@ def draw_calibration(curves: Sequence[Calibration], words: str, *, is_share: boo
 
 
 def draw_residuals(found: Residuals, words: str, target: str) -> str:
-    """Draw the middle of the residuals, and bands of half and nine tenths of them."""
+    """Return a picture of the median residual, with bands of 50 % and 90 % of them."""
     x, q = found.predicted, found.quantiles
     if len(x) == 1:
         x, q = np.array([x[0] - 0.5, x[0] + 0.5]), np.repeat(q, 2, axis=0)
@@ -95,7 +95,7 @@ def draw_residuals(found: Residuals, words: str, target: str) -> str:
 
 
 def draw_residual_histogram(found: Residuals, words: str) -> str:
-    """Draw how many rows have which residuals."""
+    """Return a histogram of residuals."""
     across = Axis(float(found.edges[0]), float(found.edges[-1]), LEFT, RIGHT)
     up = Axis(0.0, max(float(found.shares.max()), 1e-300) * 1.05, BOTTOM, TOP)
     picture = _frame(across, up, "observed − predicted", "share of rows")
@@ -110,7 +110,7 @@ def draw_residual_histogram(found: Residuals, words: str) -> str:
 
 
 def draw_confusion(shares: AnyArray, names: Sequence[str], words: str) -> str:
-    """Draw which classes are taken for which."""
+    """Return a picture of the confusion matrix."""
     n, left, top = len(names), 96.0, 74.0 if len(names) > 5 else 40.0
     cell = (RIGHT - left) / n
     picture = Picture(SIZE, top + cell * n + 12)

@@ -1,4 +1,4 @@
-"""Elements of SVG, with everything escaped."""
+"""SVG elements, with all text escaped."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from splinear._types import Floats
 
 __all__ = ["Picture", "cell_path", "closed_path", "element", "path_of", "text", "thinned"]
 
-_TOLERANCE = 0.2  # pixels that a line may be off
+_TOLERANCE = 0.2  # pixels that a simplified line may be off
 
 
 def element(name: str, content: str = "", **attributes: str | float) -> str:
-    """Return an element; `class_` is its class, and a_b its attribute a-b."""
+    """Return an element; `class_` sets its class, and a_b its attribute a-b."""
     parts = [
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
         for key, value in attributes.items()
@@ -25,7 +25,7 @@ def element(name: str, content: str = "", **attributes: str | float) -> str:
 
 
 def text(words: str, x: float, y: float, *, full: str | None = None, **attributes: str) -> str:
-    """Return words at a place; `full` is what they are short for."""
+    """Return a text element; `full` is the unabbreviated text, shown as a tooltip."""
     title = "" if full is None or full == words else element("title", escape(full))
     return element("text", title + escape(words), x=x, y=y, **attributes)
 
@@ -35,14 +35,14 @@ def _value(value: str | float) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a coordinate to a tenth of a pixel, in few letters."""
+    """Return a coordinate to a tenth of a pixel, in few characters."""
     out = f"{value:.1f}"
     out = out[:-2] if out.endswith(".0") else out.replace("0.", ".", 1) if abs(value) < 1 else out
     return "0" if out in ("-0", "-.0", ".0") else out
 
 
 def path_of(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> str:
-    """Return a line through points, those left out that make no difference."""
+    """Return a line through points, without those that make no visible difference."""
     return _path(thinned(np.column_stack([x, y]).astype(np.float64)))
 
 
@@ -53,7 +53,7 @@ def closed_path(x: Floats, lower: Floats, upper: Floats) -> str:
 
 
 def _path(points: Floats) -> str:
-    """Return a line by the steps from point to point, which take fewer letters than places."""
+    """Return a line in relative coordinates, which take fewer characters."""
     tenths = np.round(10 * points).astype(int)
     start = " ".join(_number(value / 10) for value in tenths[0].tolist())
     steps = [_number(value / 10) for value in np.diff(tenths, axis=0).ravel().tolist()]

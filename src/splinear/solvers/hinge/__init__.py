@@ -1,1 +1,1 @@
-"""Losses that bend at a point: dual coordinate descent, and passes over all rows."""
+"""Solvers for hinge-like losses: dual coordinate descent, and passes over all rows."""

@@ -1,11 +1,11 @@
-"""Dual problems of hinge losses in one form: a quadratic function between bounds.
+"""Dual problems of hinge-like losses in one form: a quadratic function with bounds.
 
-With b_i = y_i alpha_i in place of dual variables, what is minimized over b is
+With b_i = y_i alpha_i in place of the dual variables, the dual problem is to minimize
 
     1/2 b'(K + diag(d)) b - t'b + e sum_i |b_i|,     low <= b <= high,
 
-K being the products of embedded rows, the intercept's among them, and the model's weights the sum
-of b_i times the embedded rows:
+where K holds the inner products of embedded rows, with that of the intercept. The model's weights
+are the sum of b_i times the embedded rows.
 
 | loss | t | low, high | d | e |
 |---|---|---|---|---|
@@ -31,7 +31,10 @@ __all__ = ["Box"]
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """The problems of all outputs; arrays are (n_outputs, n_rows), wherever the rows are."""
+    """The dual problems of all outputs: t, low, high, d (`ridge`) and e (`shrinkage`).
+
+    Arrays are (n_outputs, n_rows), stored where the rows are.
+    """
 
     targets: Floats
     low: Floats
@@ -41,7 +44,7 @@ class Box:
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Box:
-        """Return that of problems of the same loss; rows without weight cannot move."""
+        """Return the box of problems with the same loss; rows of weight 0 have b_i = 0."""
         loss, n = problems[0].loss, len(problems[0].y)
         y = np.stack([problem.y for problem in problems]).astype(np.float64)
         cost = np.stack([problem.cost for problem in problems])
@@ -59,22 +62,22 @@ class Box:
         return cls(y, np.minimum(reach, 0.0), np.maximum(reach, 0.0), ridge, 0.0)
 
     def over(self, zeros: Floats) -> Box:
-        """Return it where the rows are, of which these are the scores 0."""
+        """Return the box with arrays of the type of `zeros`, the scores of a zero model."""
         return self.mapped(lambda values: zeros + values)
 
     def mapped(self, function: Callable[[Any], Any]) -> Box:
-        """Return it with a function of each array."""
+        """Return the box with a function applied to each array."""
         bounds = function(self.low), function(self.high)
         return Box(function(self.targets), *bounds, function(self.ridge), self.shrinkage)
 
     def some(self, rows: AnyArray | slice) -> Box:
-        """Return the problems of some rows."""
+        """Return the box of some rows."""
         return self.mapped(lambda values: values[:, rows])
 
     def violation(self, b: Floats, gradient: Floats) -> Floats:
-        """Return how much the function falls per unit of each b_i alone, where it can.
+        """Return the rate at which the function falls if each b_i alone moves within its bounds.
 
-        `gradient` is K b + d b - t.
+        `gradient` is K b + d b - t, without the term of e.
         """
         up, down = -gradient, gradient
         if self.shrinkage:

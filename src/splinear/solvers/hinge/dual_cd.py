@@ -1,4 +1,4 @@
-"""Dual coordinate descent in the core, the embedding being computed on the fly."""
+"""Dual coordinate descent in the core, which computes the embedding on the fly."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def follow_path(
     *,
     keep_alpha: bool = False,
 ) -> list[Result]:
-    """Solve the problem with all costs times each C in turn; `start` is for the first.
+    """Solve the problem for each C in turn, which multiplies all costs.
 
-    Each problem starts where the straight line through the last two solutions leads. Fewer results
-    than Cs if the watch stopped it.
+    The first problem begins at `start`; the others begin at the linear extrapolation of the last
+    two solutions. There are fewer results than Cs if the watch stopped it.
     """
     problem = problem.scaled(float(Cs[0]))
     unit = _unit(rows, problem)
@@ -74,9 +74,9 @@ def follow_path(
 
 @dataclass
 class _PathWatch:
-    """The watch of a path, which tells at which C every pass was made.
+    """The watch of a path, which reports the C of every pass.
 
-    The core counts the passes of each C from 1 on, and makes at least one.
+    For each C, the core makes at least one pass and counts from 1 on.
     """
 
     watch: Watch
@@ -84,21 +84,21 @@ class _PathWatch:
     n_begun: int = 0
 
     def poll(self) -> bool:
-        """Tell whether to stop now."""
+        """Return whether to stop now."""
         return self.watch.poll()
 
     def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
-        """Pass progress on, and tell whether to stop."""
+        """Report progress, and return whether to stop."""
         self.n_begun += n_iter == 1
         C = float(self.Cs[max(self.n_begun, 1) - 1])
         return self.watch.at(C).on_pass(n_iter, gap, n_active)
 
 
 def _unit(rows: TrainingRows, problem: Problem) -> float:
-    """Return r^2, the largest squared length of an embedding, or about that.
+    """Return r^2, about the largest squared norm of an embedded row.
 
-    Scaling all embeddings by 1 / r and the costs by r^2 leaves the model as it is, and keeps
-    squared lengths in the range of a float even where native units are as large as 1e300.
+    Multiplying all embeddings by 1 / r and the costs by r^2 does not change the model, and keeps
+    squared norms in the range of a float even if native units are as large as 1e300.
     """
     largest = max((float(_largest(group)) for group in rows.layout.groups), default=0.0)
     return min(max(largest, problem.bias**2), 1e280) or 1.0
@@ -113,7 +113,7 @@ def _compiled(loss: ConvexLoss) -> _core.Loss:
 def _out_of_unit(found: _core.DualResult, unit: float) -> Result:
     alpha = found.alpha if len(found.alpha) else None
     if alpha is not None:
-        alpha /= unit  # in place: there may be many
+        alpha /= unit  # in place, to save memory
     return Result(
         coef=found.coef,
         intercept=found.intercept,
@@ -128,6 +128,6 @@ def _out_of_unit(found: _core.DualResult, unit: float) -> Result:
 
 
 def _largest(group: TermGroup) -> float:
-    """Return the largest variance of a group, of curves or gaps."""
+    """Return the largest variance of a group's curves and gaps."""
     of_gaps = group.missing_variance.max(initial=0.0) if group.has_gaps else 0.0
     return max(float(group.embedding.variance.max(initial=0.0)), float(of_gaps))

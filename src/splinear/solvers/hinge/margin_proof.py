@@ -1,4 +1,4 @@
-"""What the hinge by few passes is worth on X itself, whatever its passes have seen of it."""
+"""Certificates on X itself for hinge-like losses that are solved by passes over all rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ExactPasses", "SolveMargins", "certify", "solve_margins"]
 
 
 class ExactPasses(RowPasses, Protocol):
-    """Rows that can be had in full precision, too."""
+    """Rows that are available in full precision as well."""
 
     def exactly(self) -> RowPasses:
         """Return the same rows in full precision, in the same order."""
@@ -36,7 +36,7 @@ def solve_margins(
     start: Start | None = None,
     solve: SolveMargins = smoothing.solve,
 ) -> list[Result]:
-    """Solve on rounded rows, and on X itself from there if X is too far from what was asked for."""
+    """Solve on rounded rows, and continue on X itself if the gap on X is above stopping.tol."""
     aim = max(AIM * stopping.tol, LAST_AIM) if rows.is_coded else stopping.tol
     solved = solve(rows, total, replace(stopping, tol=aim), start)
     found = _certified(rows, total, solved, stopping)
@@ -58,7 +58,7 @@ def solve_margins(
 
 
 def _from(found: list[Result]) -> Start:
-    """Return where to go on: the models, and the dual variables of solvers that have them."""
+    """Return a start at the models, and at the dual variables of solvers that have them."""
     alphas = [one.alpha for one in found if one.alpha is not None]
     return Start(*stack(found), alpha=np.stack(alphas) if len(alphas) == len(found) else None)
 
@@ -66,7 +66,7 @@ def _from(found: list[Result]) -> Start:
 def _certified(
     rows: RowPasses, total: MarginSums, solved: list[Result], stopping: Stopping
 ) -> list[Result]:
-    """Certify what was found, if there is time for it."""
+    """Return certified results, or uncertified ones after Ctrl-C."""
     if not stopping.watch.in_haste:
         try:
             return certify(rows, total, solved, stopping)
@@ -78,10 +78,10 @@ def _certified(
 def certify(
     rows: RowPasses, total: MarginSums, results: list[Result], stopping: Stopping
 ) -> list[Result]:
-    """Return what was found with the objective and the gap of every output on X itself.
+    """Return results with the objective and gap of every output on X itself.
 
-    One reading of X in full precision tells the scores and the sums of R, the results' `slopes`,
-    which are feasible whatever X is; see `solvers.proofs.certificate`.
+    One pass over X in full precision computes the scores and the sums of R, the results' `slopes`,
+    which are feasible for any X; see `solvers.proofs.certificate`.
     """
     coef, intercepts = stack(results)
     slopes = [found.slopes for found in results if found.slopes is not None]
@@ -102,5 +102,5 @@ def certify(
 
 
 def _noting_rounding(solved: Result, found: Result) -> Result:
-    """Note where a solver had reached its aim in vain."""
+    """Mark a result that converged on rounded rows but not on X."""
     return replace(found, rounded=solved.converged and not found.certified)

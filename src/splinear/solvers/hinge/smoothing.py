@@ -1,27 +1,28 @@
-"""Hinge losses by few passes over all rows: Newton's method on smoothed ones.
+"""Hinge-like losses by few passes over all rows: Newton's method on smoothed losses.
 
-Minimizes, for each of several outputs at once, over the parameters theta (n_parameters,) of a
-layout and the intercept b,
+For several outputs at once, it minimizes over the parameters theta (n_parameters,) of a layout and
+the intercept b
 
     P = 1/2 theta' S theta + 1/2 b^2 / B^2 + sum_i c_i l(y_i f_i - t_i),   f_i = f(x_i) + b,
 
-l being the hinge, the squared hinge or the epsilon-insensitive loss: the problem of dual coordinate
-descent. Each step is one of Newton's method for the same sum of smoothed losses, l_g
-(`margin_sums`). Its Hessian is S plus a sum over rows whose margin is within about g of where the
-loss bends; products with it go through these rows alone. Conjugate gradients are preconditioned by
-the blocks of features. A step is as long as makes the smoothed sum least along it.
+where l is the hinge, the squared hinge or the epsilon-insensitive loss: the problem of dual
+coordinate descent. Each step is a Newton step for the same sum with smoothed losses l_g (see
+`margin_sums`). Its Hessian is S plus a sum over the rows whose margin is within about g of the
+kink, so products with it need these rows only. Conjugate gradients are preconditioned by the
+diagonal blocks of features. The length of a step minimizes the smoothed sum along it.
 
-The derivatives R of the smoothed losses by scores are feasible for the losses themselves. So
+The derivatives R of the smoothed losses with respect to scores are feasible for the unsmoothed
+losses. So
 
     P(theta, b) - P* <= sum_i (the row's part of it) + 1/2 q'K q,   q = S theta + sum_i R_i B_i,
 
-K being the inverse of S (the intercept counts along), is the duality gap of the hinge problem
-itself, and costs one pass: that of the gradient. P is least at one point on the way, and the
-dual value P - gap largest at another; what is between the two is the gap that ends the method. The
-rows' part is what smoothing costs. Where it is the larger one, the width g becomes smaller.
+with K the inverse of S (both with the intercept included), is a duality gap of the unsmoothed
+problem, and costs no more than the pass of the gradient. The lowest P of all steps minus the
+largest dual value P - gap of all steps is the gap that ends the method. The rows' part is the cost
+of smoothing; when it dominates, the width g is reduced.
 
-It begins with a solution of the same kind from an eighth of the rows, at hand (`RowPasses.first`),
-each of which weighs eight times as much.
+The starting point is the solution on an eighth of the rows (`RowPasses.first`), with eight times
+their weight.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["solve"]
 
-WIDEST = 4.0  # where all scores are 0, all rows of a hinge are inside
+WIDEST = 4.0  # at which all rows of a hinge are on the ramp if all scores are 0
 LEAST_WIDTH = 1e-9
-SPENT_ON_WIDTH = 0.3  # of the tolerance, which the rows' part of the gap should be in the end
-NARROWER, AT_MOST = 0.125, 0.5  # by which a width is multiplied
-SMOOTHED_ENOUGH = 0.5  # of the rows' part: the other part of the gap, at which widths shrink
-CG_ACCURACY, MAX_CG = 0.1, 100  # of the gradient that may be left, in the preconditioner's norm
-GOOD_STEP = 0.1  # of the slope at the begin of a step that may be left at its end
+SPENT_ON_WIDTH = 0.3  # share of the tolerance that the rows' part of the gap should have
+NARROWER, AT_MOST = 0.125, 0.5  # bounds of the factor by which a width is reduced
+SMOOTHED_ENOUGH = 0.5  # widths are reduced if the other part of the gap is below this share
+CG_ACCURACY, MAX_CG = 0.1, 100  # relative residual in the preconditioner's norm; iterations
+GOOD_STEP = 0.1  # slope at the end of a good step, relative to that at its start
 SHARES = np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 3.0])
-FIRST_SHARE, LEAST_ROWS, FIRST_TOL = 8, 16_000, 0.05  # of what it begins with
-MOST_IDLE = 30  # steps without a better gap
+FIRST_SHARE, LEAST_ROWS, FIRST_TOL = 8, 16_000, 0.05  # of the solution on few rows
+MOST_IDLE = 30  # steps without an improvement of the gap
 
-_LIMITS = _core.StepLimits(  # of a step: no region, and no proof
+_LIMITS = _core.StepLimits(  # of a step, without a trust region and without a proof
     radius=np.inf,
     accuracy=CG_ACCURACY,
     gap=0.0,
@@ -67,10 +68,10 @@ _LIMITS = _core.StepLimits(  # of a step: no region, and no proof
 def solve(
     rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None = None
 ) -> list[Result]:
-    """Minimize every sum to a relative gap of stopping.tol; one result per output.
+    """Minimize every sum to a relative gap of stopping.tol, and return one result per output.
 
-    All outputs take part in each pass; those that are done stay where they are. n_iter counts
-    steps. The results' `slopes` are R of the largest dual value.
+    All outputs take part in each pass; those that are solved do not move. n_iter counts steps. The
+    results' `slopes` are the R of the largest dual value.
     """
     if start is None or start.coef is None:
         start = _from_few(rows, total, stopping)
@@ -93,9 +94,10 @@ def solve(
 
 
 def _from_few(rows: RowPasses, total: MarginSums, stopping: Stopping) -> Start | None:
-    """Return the solution from a share of the rows; None: there are few anyway.
+    """Return a start at the solution on a share of the rows; None if there are few rows.
 
-    Fewer rows than parameters can be told apart, which takes far more steps and says little.
+    With fewer rows than parameters the classes are separable, which takes far more steps and is of
+    little use.
     """
     n = rows.n_rows // FIRST_SHARE
     if rows.n_rows < LEAST_ROWS or n < rows.layout.n_parameters:
@@ -108,7 +110,7 @@ def _from_few(rows: RowPasses, total: MarginSums, stopping: Stopping) -> Start |
 
 @dataclass(eq=False)
 class _State:
-    """A point per output, and the best that was met."""
+    """The current point of every output, and the best ones so far."""
 
     space: Space
     total: MarginSums
@@ -118,7 +120,7 @@ class _State:
     ramps: Floats
     gradient: Floats
     n_bent: Floats
-    best: Floats  # theta of the least primal value
+    best: Floats  # theta of the lowest primal value
     R: Floats | None  # of the largest dual value
     primal: Floats
     dual: Floats
@@ -127,7 +129,7 @@ class _State:
     def begin(
         cls, rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
     ) -> _State:
-        """Begin at zero, or at a start."""
+        """Return the state at zero, or at a start."""
         n = total.kind.n_outputs
         space = Space(rows, n, stopping.n_threads, total.kind.bias)
         theta, F = space.zeros(), space.zero_scores()
@@ -158,18 +160,18 @@ class _State:
 
     @property
     def relative_gaps(self) -> Floats:
-        """The gap of every output as a share of P."""
+        """The gap of every output, relative to P."""
         known = np.isfinite(self.primal)
         scale = np.where(known & (self.primal > 0.0), self.primal, 1.0)
         return np.where(known, np.maximum(self.primal - self.dual, 0.0) / scale, np.inf)
 
     @property
     def is_done(self) -> NDArray[np.bool_]:
-        """Which outputs have been solved."""
+        """Whether each output is solved."""
         return np.asarray(self.relative_gaps <= self.stopping.tol)
 
     def look(self) -> bool:
-        """Measure the point, and make widths smaller where that is due; tell if a gap is better."""
+        """Measure the point, reduce widths where due, and return whether a gap has improved."""
         before = self.relative_gaps
         narrow = self._measure()
         if narrow.any() and not self.is_done.all():
@@ -178,7 +180,7 @@ class _State:
         return bool((after < 0.99 * before).any() or not np.isfinite(before).all())
 
     def _measure(self) -> NDArray[np.bool_]:
-        """Compute P, its gradient and the gap; return which outputs have another width now."""
+        """Compute P, its gradient and the gap; return whether each output's width was reduced."""
         space, was_done = self.space, self.is_done
         R, found = _sloped(self.total, self.F, self.ramps)
         pull = space.stiffen(self.theta)
@@ -197,7 +199,7 @@ class _State:
         return is_due
 
     def _note(self, primal: Floats, dual: Floats, R: Floats) -> None:
-        """Keep what is the best so far."""
+        """Keep the lowest primal and the largest dual values."""
         lower, higher = primal < self.primal, dual > self.dual
         self.best = np.where(lower[:, None], self.theta, self.best)
         if self.R is None or higher.all():
@@ -208,7 +210,7 @@ class _State:
         self.dual = np.where(higher, dual, self.dual)
 
     def step(self) -> None:
-        """Go to where the quadratic model is least, or as far as leads down."""
+        """Take a Newton step of the best length."""
         H = self.total.bends(self.F, self.ramps)
         residual = np.where(self.is_done[:, None], 0.0, -self.gradient)
         direction = _conjugate_gradients(_Hessian(self.space, H), residual, self.stopping)
@@ -221,7 +223,7 @@ class _State:
             self.F = self.F + share * scores
 
     def _best_share(self, direction: Floats, scores: Floats) -> Floats:
-        """Return where each smoothed sum is least along its direction: its slope is 0 there."""
+        """Return the step length that minimizes each smoothed sum: the root of its derivative."""
         pull = self.space.stiffen(direction)
         first, second = _dots(self.theta, pull), _dots(direction, pull)
         begin = _dots(self.gradient, direction)
@@ -238,7 +240,7 @@ class _State:
         return np.array([_root(places, own) for own in found])
 
     def results(self, n_iter: int) -> list[Result]:
-        """Return the models of least primal value, with the best proof."""
+        """Return the models of lowest primal value, with the best proof."""
         coef = self.space.layout.extended(self.best[:, :-1])
         gaps, done = self.relative_gaps, self.is_done
         assert self.R is not None
@@ -259,20 +261,20 @@ class _State:
 
 
 def _sloped(total: MarginSums, F: Floats, ramps: Floats) -> tuple[Floats, Measures]:
-    """Return slopes and measures: in one pass, where rows are here."""
+    """Return slopes and measures, in one pass if the rows are in this process."""
     if isinstance(total, RowMargins):
         return total.sloped(F, ramps)
     return total.slopes(F, ramps), total.measured(F, ramps)
 
 
 def _factor(tol: float, primal: Floats, parts: Floats, most: float) -> Floats:
-    """Return by what widths are to be multiplied: the rows' part goes with their square."""
+    """Return the factor of the widths; the rows' part of the gap grows with their square."""
     aim = SPENT_ON_WIDTH * tol * primal
     return np.clip(np.sqrt(aim / np.maximum(parts, np.finfo(float).tiny)), NARROWER, most)
 
 
 def _root(places: Floats, slopes: Floats) -> float:
-    """Return where slopes that rise become 0; the last place if they do not."""
+    """Return where increasing slopes become 0, or the last place if they do not."""
     above = np.flatnonzero(slopes > 0.0)
     if not len(above):
         return float(places[-1]) if slopes[0] < 0.0 else 0.0
@@ -288,7 +290,7 @@ class _Hessian:
 
     def __init__(self, space: Space, H: Floats) -> None:
         self.space, self.H = space, H
-        self.bent = _bent(space, H)  # for `solved`; None: for `times`
+        self.bent = _bent(space, H)  # None if rows are elsewhere, and `times` is used
         if self.bent is None:
             blocks, totals = space.blocks(H), H.sum(axis=1)
             ties = space.ties(H, blocks)
@@ -303,12 +305,12 @@ class _Hessian:
         ]
 
     def precondition(self, theta: Floats) -> Floats:
-        """Multiply by about the inverse."""
+        """Return the product with an approximate inverse."""
         solved = [own.solve(theta[k : k + 1]) for k, own in enumerate(self.outputs)]
         return solved[0] if len(solved) == 1 else np.concatenate(solved)
 
     def solved(self, residual: Floats, stopping: Stopping) -> Floats:
-        """Return what conjugate gradients find for every output, of rows that are here."""
+        """Return the result of conjugate gradients for every output, for rows in this process."""
         assert self.bent is not None
         parts = zip(self.outputs, self.bent, residual, strict=True)
         found = [
@@ -318,13 +320,13 @@ class _Hessian:
         return np.asarray(found[0] if len(found) == 1 else np.concatenate(found))
 
     def times(self, theta: Floats) -> Floats:
-        """Multiply, by passes over rows that are elsewhere."""
+        """Return the product with theta, by passes over rows that are elsewhere."""
         space = self.space
         return space.stiffen(theta) + space.sums(self.H * space.scores(theta))
 
 
 def _bent(space: Space, H: Floats) -> list[tuple[Space, TrainingRows, Floats]] | None:
-    """Return the rows that have a second derivative, per output; None: they are elsewhere."""
+    """Return the rows on the ramp of each output; None if rows are not in this process."""
     rows = space.rows
     if not isinstance(rows, TrainingRows):
         return None
@@ -341,7 +343,7 @@ def _bent(space: Space, H: Floats) -> list[tuple[Space, TrainingRows, Floats]] |
 
 
 def _conjugate_gradients(hessian: _Hessian, residual: Floats, stopping: Stopping) -> Floats:
-    """Solve for every output, each with lengths of its own; those with no residual stay at 0."""
+    """Solve for every output, each with its own step lengths; 0 for those without residual."""
     if hessian.bent is not None:
         return hessian.solved(residual, stopping)
     found = np.zeros_like(residual)
@@ -366,7 +368,7 @@ def _conjugate_gradients(hessian: _Hessian, residual: Floats, stopping: Stopping
 
 
 def _added(to: Floats, shares: Floats, more: Floats) -> Floats:
-    """Return to + shares * more, a share (n, 1) for every row, made in place."""
+    """Return to + shares * more, computed in place, with shares (n, 1) per row."""
     if len(to) == 1:
         return added(to, float(shares[0, 0]), more)
     to += shares * more
@@ -374,5 +376,5 @@ def _added(to: Floats, shares: Floats, more: Floats) -> Floats:
 
 
 def _dots(a: Floats, b: Floats) -> Floats:
-    """Return the sums of products of rows."""
+    """Return the inner products of corresponding rows, (n,)."""
     return np.asarray(np.einsum("kp,kp->k", a, b))

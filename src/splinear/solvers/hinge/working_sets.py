@@ -1,16 +1,16 @@
-"""Hinge losses by very few passes over all rows, where few of them support the model.
+"""Hinge-like losses by working sets: very few passes over all rows, if few support the model.
 
-A round goes through a working set of rows, and scores all rows, of all outputs in one pass. The
-rows of the set and their products are elsewhere (see :class:`Pool`). Coordinate descent moves their
-dual variables, and steps of all that is at no bound do; those of all other rows stay as they are.
-What they start from is the gradient that the pass has told, so products that are rounded cost
-nothing in the end. The next set has the rows more whose dual variables the pass says will move.
+A round solves for the dual variables of a working set of rows, and then scores all rows, for all
+outputs in one pass. The rows of the set and their inner products are held on a device (see
+:class:`Pool`). The dual variables in the set move by coordinate descent and by joint steps of those
+at no bound; all others stay fixed. Each round starts from the exact gradient of the last pass, so
+rounded products do not affect the final result. The next set gains the rows whose dual variables
+violate optimality most.
 
-Dual variables are feasible whatever the set is, and their weights those of the model; so what is
-between the primal value of all rows and the dual value is the duality gap of the whole problem, and
-the same pass tells it. The primal value is that of s times these weights for the best of some s:
-where all rows can be on the right side of the margin, a model that is a little larger has far less
-loss.
+Dual variables are feasible for any set, and the model's weights follow from them. So the primal
+value over all rows minus the dual value is the duality gap of the whole problem, computed in the
+same pass. The primal value is that of s times these weights, for the best of several s: if classes
+are separable, a slightly larger model has far less loss.
 """
 
 from __future__ import annotations
@@ -30,46 +30,46 @@ from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 
 __all__ = ["Pool", "Sums", "solve"]
 
-FIRST = 4032  # rows of the first set: they are in random order
-GROWTH = 6016  # rows that may join it after a round
-# How closely a set is solved for: a share of the largest violation of the rows that have joined it,
-# or of tol, in units of the margin.
+FIRST = 4032  # rows of the first set, which are a random sample
+GROWTH = 6016  # largest number of rows added per round
+# Accuracy of the solution on a set, in units of the margin: a share of the largest violation of the
+# rows added to it, or of tol.
 SHARE, CLOSE = 0.1, 0.1
-WHOLE = 64  # rows: sets are multiples of that, if they grow by more
+WHOLE = 64  # sizes of sets are multiples of this, if they grow by more
 MOST_ROUNDS = 200
 STRETCHES = 1.0 + np.array([0.0, *2.0 ** np.arange(-10, 0)])
 
 
 class Sums(MarginSums, Protocol):
-    """Sums of losses, of all multiples of a model at once."""
+    """Sums of losses that can be computed for several multiples of a model at once."""
 
     def stretched(self, F: Floats, scales: Floats) -> Floats:
-        """Return the sums of the losses at s F, (n_scales, n_outputs) for n_scales numbers s."""
+        """Return the sums of the losses at s F for each scale s, (n_scales, n_outputs)."""
         ...
 
 
 class Pool(Protocol):
-    """Rows of a working set, and their products."""
+    """The rows of a working set, and their inner products."""
 
     @property
     def numbers(self) -> AnyArray:
-        """Which rows these are."""
+        """Indices of the rows."""
         ...
 
     @property
     def most(self) -> int:
-        """Rows that there is room for."""
+        """Largest number of rows."""
         ...
 
     def hold(self, numbers: AnyArray) -> None:
-        """Make rows of the pool of these; others may stay, if there is room."""
+        """Make these rows the working set; others may stay if there is room."""
         ...
 
     def descended(self, box: Box, b: Floats, gradient: Floats, close: float) -> Floats:
-        """Return b of all rows where that of the pool's has been solved for.
+        """Return b of all rows after solving for that of the working set.
 
-        About as closely as no violation is more than `close`. Arrays are what the rows make of
-        (n_outputs, n_rows).
+        No violation within the set is then much above `close`. Arrays are (n_outputs, n_rows),
+        stored where the rows are.
         """
         ...
 
@@ -82,10 +82,10 @@ def solve(
     pool: Pool,
     start: Start | None = None,
 ) -> list[Result]:
-    """Minimize every problem to a relative gap of stopping.tol; one result per output.
+    """Solve every problem to a relative gap of stopping.tol, and return one result per output.
 
-    `total` are the sums of the problems' losses over all rows. Of a start, the dual variables
-    (n_outputs, n_rows) are taken. n_iter counts rounds.
+    `total` holds the sums of the problems' losses over all rows. Of a start, only the dual
+    variables (n_outputs, n_rows) are used. n_iter counts rounds.
     """
     space = Space(rows, len(problems), stopping.n_threads, total.kind.bias)
     state, n_rounds = _State.begin(space, total, problems, pool), 0
@@ -105,7 +105,7 @@ def solve(
 
 @dataclass(eq=False)
 class _State:
-    """Dual variables, what the last pass has said of them, and the best that was met."""
+    """Dual variables, their gradient, and the best models and proofs so far."""
 
     space: Space
     total: Sums
@@ -114,7 +114,7 @@ class _State:
     signs: AnyArray  # y, (n_outputs, n_rows)
     b: Floats  # y times the dual variables
     gradient: Floats
-    best: Floats  # the models theta of the least objective
+    best: Floats  # the models theta of the lowest objective
     primal: Floats  # (n_outputs,)
     dual: Floats
     proof: Floats = field(init=False)  # b of the largest dual value
@@ -124,7 +124,7 @@ class _State:
 
     @classmethod
     def begin(cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool) -> _State:
-        """Begin at the models without curves."""
+        """Return the state at zero models."""
         box, n = Box.of(problems).over(space.zero_scores()), space.n_rows
         primal = [float(p.cost @ p.loss.value(p.margin(np.zeros(n)))) for p in problems]
         signs, dual = np.stack([p.y for p in problems]), np.zeros(len(problems))
@@ -133,19 +133,19 @@ class _State:
 
     @property
     def gaps(self) -> Floats:
-        """The gaps as shares of the primal values."""
+        """The gaps relative to the primal values, (n_outputs,)."""
         gaps = np.maximum(self.primal - self.dual, 0.0)
         return np.asarray(gaps / np.where(self.primal == 0.0, 1.0, self.primal))
 
     def round(self, close: float) -> None:
-        """Choose a set, go through it, about as closely as this at least, and look at all rows."""
+        """Choose a set, solve on it to the accuracy `close` or coarser, and score all rows."""
         chosen, largest = self._chosen()
         self.pool.hold(chosen)
         close = max(SHARE * largest, close)
         self.look(self.pool.descended(self.box, self.b, self.gradient, close))
 
     def look(self, b: Floats) -> None:
-        """Take dual variables, score all rows, and note what they say."""
+        """Set b, score all rows, and update primal values, dual values and gradient."""
         sums = self.space.sums(b)
         theta = self.space.soften(sums)
         F = self.space.scores(theta)
@@ -158,7 +158,7 @@ class _State:
         self.b, self.gradient = b, F - self.box.targets + self.box.ridge * b
 
     def _note_primal(self, theta: Floats, F: Floats, penalty: Floats) -> None:
-        """Keep the models s theta that are better than any before."""
+        """Keep the models s theta that improve on the best ones."""
         primal = STRETCHES[:, None] ** 2 * penalty + self.total.stretched(F, STRETCHES)
         which, k = primal.argmin(axis=0), np.arange(len(penalty))
         better = primal[which, k] < self.primal
@@ -166,13 +166,13 @@ class _State:
         self.best[better] = (STRETCHES[which][:, None] * theta)[better]
 
     def _chosen(self) -> tuple[AnyArray, float]:
-        """Return the rows of the next set: those before, and some that will move.
+        """Return the rows of the next set, and the largest violation of those that are new.
 
-        And how much these would gain by that, at most.
+        The set keeps its rows and gains those with the largest violations.
         """
         held, most = self.pool.numbers, self.pool.most
         violation = np.array(self.box.violation(self.b, self.gradient).max(axis=0))
-        if not len(held) and not self.best.any():  # all alike
+        if not len(held) and not self.best.any():  # the first set: all violations are alike
             return np.flatnonzero(violation > 0.0)[: min(FIRST, most)], float(violation.max())
         outside = violation.copy()
         outside[held] = 0.0
@@ -203,7 +203,7 @@ class _State:
 
 
 def _largest(values: Floats, most: int) -> AnyArray:
-    """Return where numbers are the largest, and not 0."""
+    """Return the indices of the `most` largest positive numbers, sorted."""
     there = np.flatnonzero(values > 0.0)
     if len(there) <= most:
         return there

@@ -1,1 +1,1 @@
-"""What is minimized: problems, losses and their sums, and what may stop a fit."""
+"""The problems that solvers minimize: losses, sums of losses, and stopping rules."""

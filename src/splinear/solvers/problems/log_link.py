@@ -1,12 +1,12 @@
-"""Losses of numbers whose mean is mu = exp(f(x)): counts (Poisson), and positive numbers (gamma).
+"""Losses with a log link, mu = exp(f(x)): Poisson for counts, gamma for positive numbers.
 
-Each is half the unit deviance, which is minus the log-likelihood up to what f does not change, and
-is 0 at least. By one function of the logarithm of a ratio both are
+Each loss is half the unit deviance: the negative log-likelihood up to a constant, and at least 0.
+Both can be written as one function of a log-ratio m,
 
     Poisson:  y log(y / mu) - y + mu   =  y (exp(m) - m - 1),     m = f - log y,
     gamma:    y / mu - 1 - log(y / mu) =  exp(m) - m - 1,         m = log y - f,
 
-so that y goes into the costs of counts, and nothing cancels where mu is close to y.
+where the factor y becomes part of the costs of counts. Nothing cancels where mu is close to y.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from splinear.solvers.problems.losses import SmoothLoss, T
 
 __all__ = ["Gamma", "HalfDeviance", "Poisson"]
 
-LARGEST = 500.0  # of m: what lies beyond would soon be infinite, and is not where a fit ends
-SMALL_DEVIANCE = 1e-3  # at which the first guess of a dispersion has all digits that count
-N_CORRECTIONS = 5  # of that guess; each squares its error
+LARGEST = 500.0  # m is clipped here, because exp would soon overflow; no fit ends there
+SMALL_DEVIANCE = 1e-3  # below it the first estimate of the dispersion is accurate enough
+N_CORRECTIONS = 5  # Newton steps that improve this estimate
 
 
 @dataclass(frozen=True)
 class HalfDeviance(SmoothLoss):
-    """exp(m) - m - 1; its dual variable lies in (-inf, c]."""
+    """Half deviance exp(m) - m - 1; its dual variable is in (-inf, c]."""
 
     farthest = 3.0
 
@@ -45,11 +45,11 @@ class HalfDeviance(SmoothLoss):
         return np.exp(np.minimum(m, LARGEST))
 
     def caution(self, m: Floats) -> Floats:
-        """Return the curvature of the parabola that is least at 0, as the loss is."""
+        """Return the curvature of the parabola with the loss's minimum at 0 and its slope at m."""
         return self.slope(m) / m
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Return c (r - r log r - 1), r = 1 - alpha / c being exp(m) where alpha belongs to m."""
+        """Return c (r - r log r - 1), where r = 1 - alpha / c is exp(m) at the optimal alpha."""
         ratio = np.maximum(1.0 - alpha / cost, 0.0)
         dual: Floats = cost * (entr(ratio) + ratio - 1.0)
         return dual
@@ -59,51 +59,51 @@ class HalfDeviance(SmoothLoss):
         return -np.inf, cost
 
     def shift(self, m: Floats, cost: Floats) -> float | None:
-        """Return the logarithm of sum(c) / sum(c exp(m)), at which the slopes sum to 0."""
-        counts = cost > 0  # of the others m may be anything
+        """Return log(sum(c) / sum(c exp(m))), the shift of m at which the slopes sum to 0."""
+        counts = cost > 0  # m may be anything where the cost is 0
         cost = cost[counts]
         return float(np.log(cost.sum()) - logsumexp(m[counts], b=cost))
 
 
 @dataclass(frozen=True)
 class Poisson(HalfDeviance):
-    """A count y, or a rate, by c = y times its weight and m = f - log y.
+    """Loss of a count or rate y, with c = y times its weight and m = f - log y.
 
-    It is a log-likelihood where the variance is the mean. Counts often vary more: the losses, over
-    the ratio of both, are then a quasi-likelihood.
+    It is a negative log-likelihood if the variance equals the mean. Counts often vary more; then
+    the losses divided by the ratio of variance and mean are a quasi-likelihood.
     """
 
     @property
     def has_dispersion(self) -> bool:
-        """Whether the dispersion is to be estimated: it is."""
+        """True: the dispersion is estimated."""
         return True
 
     @property
     def uses_pearson(self) -> bool:
-        """Whether Pearson's statistic tells: yes, as the deviance of small counts is too small."""
+        """True, because the deviance underestimates the dispersion of small counts."""
         return True
 
     def dispersion(self, misfit: float) -> float:
-        """Return the ratio of variance and mean; 1 for counts that vary less than Poisson's."""
+        """Return the ratio of variance and mean, at least 1."""
         return max(1.0, misfit)
 
 
 @dataclass(frozen=True)
 class Gamma(HalfDeviance):
-    """A positive number by m = log y - f: a log-likelihood but for the dispersion."""
+    """Loss of a positive number y, with m = log y - f; the dispersion is estimated."""
 
     @property
     def has_dispersion(self) -> bool:
-        """Whether the dispersion is to be estimated: it is."""
+        """True: the dispersion is estimated."""
         return True
 
     def dispersion(self, misfit: float) -> float:
-        """Return the most likely 1 / k, k being the shape: log k - digamma(k) = misfit / 2.
+        """Return 1 / k for the maximum likelihood shape k: log k - digamma(k) = misfit / 2.
 
-        The deviance itself would be too large, by 15 % for a dispersion of 1.
+        The mean deviance itself would be too large, by 15 % for a dispersion of 1.
         """
         s = 0.5 * misfit
-        k = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)  # off by 1.5 % at most
+        k = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)  # error below 1.5 %
         if misfit > SMALL_DEVIANCE:
             for _ in range(N_CORRECTIONS):
                 wrong = np.log(k) - digamma(k) - s

@@ -1,7 +1,7 @@
-"""Sums of smooth losses over rows, as functions of the rows' scores: what Newton's method sees.
+"""Sums of smooth losses as functions of the scores, which Newton's method minimizes.
 
-Scores F are (n_outputs, n_rows). One output of a binary problem or a regression is `Separable`;
-`solvers.problems.softmax` couples the outputs of all classes.
+Scores F are (n_outputs, n_rows). `Separable` is the sum of a binary problem or a regression, with
+one output; `solvers.problems.softmax` couples the outputs of all classes.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = [
 ]
 
 MAX_SHIFTS = 100
-LAST_SHIFT = 1e-6  # of Newton's method: what is left behind it is about its square
-NEARLY_STRAIGHT = 1.0  # a loss on the wrong side of 0, from so far on
-ROUNDING = 1e-12  # of probabilities
-STEP = 2**14  # rows at a time
-LEAST_MEAN = 1e-12  # of a count, as a share of it
-FARTHEST = 40.0  # of a shift: the intercept of a class without rows would go to infinity
+LAST_SHIFT = 1e-6  # size of the last Newton step; the remaining error is about its square
+NEARLY_STRAIGHT = 1.0  # distance on the wrong side from which on losses are nearly linear
+ROUNDING = 1e-12  # tolerance for probabilities
+STEP = 2**14  # rows per batch
+LEAST_MEAN = 1e-12  # of a count's mean, relative to the count
+FARTHEST = 40.0  # largest shift: the intercept of a class without rows would go to infinity
 
 
 class LossSum(Protocol):
@@ -47,7 +47,7 @@ class LossSum(Protocol):
 
     @property
     def n_outputs(self) -> int:
-        """Number of scores a row."""
+        """Number of scores per row."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class LossSum(Protocol):
 
     @property
     def farthest(self) -> float:
-        """How far a score may move for its rise to say what curvature a step should have had."""
+        """Largest step of a score from which a missing curvature is measured."""
         ...
 
     @property
@@ -66,10 +66,9 @@ class LossSum(Protocol):
         ...
 
     def dispersion(self, misfit: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods.
+        """Return the divisor that turns the losses into negative log-likelihoods.
 
-        `misfit` is twice the sum of the losses, or Pearson's statistic, per degree of freedom that
-        the model leaves.
+        `misfit` is twice their sum, or Pearson's statistic, per residual degree of freedom.
         """
         ...
 
@@ -79,7 +78,7 @@ class LossSum(Protocol):
 
     @property
     def bias(self) -> float | None:
-        """B of intercepts with the penalty 1/2 b^2 / B^2; None: they are free."""
+        """B, if intercepts have the penalty 1/2 b^2 / B^2; None if they are free."""
         ...
 
     def each(self, F: Floats) -> Floats:
@@ -91,33 +90,33 @@ class LossSum(Protocol):
         ...
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives with respect to F, same shape."""
+        """Return the gradient with respect to F, in the same shape."""
         ...
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
-        """Return its second derivatives at F.
+        """Return the second derivatives at F.
 
-        Of a row that is far on the wrong side the loss is nearly straight, and a Newton step would
-        be far too long. If `cautious`, the curvature of such a row is that of a parabola that
-        touches the loss at f and at -f, where f is how far the row is from the middle.
+        For a row far on the wrong side the loss is nearly linear, and a Newton step would be far
+        too long. If `cautious`, the curvature of such a row is that of a parabola that touches the
+        loss at its margin m and at -m.
         """
         ...
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F), with L the sum and L* its convex conjugate.
 
-        It is 0 at least, and is 0 where R are the derivatives at F; infinite where L* is.
+        It is at least 0, is 0 if R is the gradient at F, and is infinite where L* is.
         """
         ...
 
     def best_shift(self, F: Floats) -> Floats:
-        """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
+        """Return the constants (n_outputs,) that minimize the sum when added to F."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Likened:
-    """What a sum over rows elsewhere has in common with one of the same losses over rows here."""
+    """Base of sums over rows on a GPU or on Dask workers: properties of a local sum `like`."""
 
     like: LossSum
 
@@ -133,7 +132,7 @@ class Likened:
 
     @property
     def farthest(self) -> float:
-        """How far a score may move for its rise to say what curvature a step should have had."""
+        """Largest step of a score from which a missing curvature is measured."""
         return self.like.farthest
 
     @property
@@ -143,32 +142,33 @@ class Likened:
 
     @property
     def bias(self) -> float | None:
-        """B of penalized intercepts; None: they are free."""
+        """B of penalized intercepts; None if they are free."""
         return self.like.bias
 
     def dispersion(self, misfit: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        """Return the divisor that turns the losses into negative log-likelihoods."""
         return self.like.dispersion(misfit)
 
 
 def misfit(total: LossSum, F: Floats, losses: float) -> float:
-    """Return what the dispersion is estimated from, given the sum of the losses at the scores F.
+    """Return the statistic that the dispersion is estimated from, at the scores F.
 
-    It is twice that sum or, for counts, Pearson's statistic sum_i c_i (y_i - mu_i)^2 / mu_i, which
-    by the first and second derivatives g and h of the losses is sum_i g_i^2 / h_i.
+    It is twice the sum of the losses or, for counts, Pearson's statistic sum_i c_i (y_i - mu_i)^2 /
+    mu_i = sum_i g_i^2 / h_i, with g and h the first and second derivatives.
     """
     if not total.uses_pearson:
         return 2.0 * losses
     g, h = np.abs(total.gradient(F)), total.curvature(F).diagonal
-    least = np.maximum(LEAST_MEAN * g, np.finfo(float).tiny)  # a mean may have vanished
+    least = np.maximum(LEAST_MEAN * g, np.finfo(float).tiny)  # a mean may underflow
     return float((g * (g / np.maximum(h, least))).sum(axis=1).sum())
 
 
 def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature) -> Floats:
-    """Return the curvature (n_rows,) that rows lack which a step led astray, that moved F by D.
+    """Return the curvature (n_rows,) to add after a step D of the scores F that failed.
 
-    A row whose loss rose by more than its quadratic model said gets what would have said so. Where
-    losses soon grow beyond all bounds, that is measured on a part of the way.
+    A row whose loss rose by more than its quadratic model predicted gets the curvature that would
+    have predicted the rise. For losses that grow exponentially, the rise is measured on a part of
+    the step.
     """
     if isinstance(total, Separable) and total.twin is not None:
         h, far = np.ascontiguousarray(curvature.diagonal[0]), total.farthest
@@ -187,43 +187,44 @@ class Curvature(Protocol):
 
     @property
     def diagonal(self) -> Floats:
-        """Return the diagonal, (n_outputs, n_rows)."""
+        """The diagonal, (n_outputs, n_rows)."""
         ...
 
     @property
     def independent(self) -> Floats:
-        """Return the diagonal of one that says as much of differences of outputs, and no more.
+        """The diagonal (n_outputs, n_rows) of a curvature in which outputs are independent.
 
-        Classes then count as if each were a number of events with a Poisson distribution.
+        It has the same information on differences of outputs. Classes count as if each were a
+        Poisson count.
         """
         ...
 
     def between(self, k: int, m: int) -> Floats:
-        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
+        """Return the second derivatives with respect to scores of outputs k and m, (n_rows,)."""
         ...
 
     def times(self, V: Floats) -> Floats:
-        """Multiply by V (n_outputs, n_rows)."""
+        """Return the product with V (n_outputs, n_rows)."""
         ...
 
     def level(self, V: Floats) -> Floats:
-        """Return the numbers (n_outputs,) whose addition to V makes the sums of times(V) zero."""
+        """Return the constants (n_outputs,) to add to V such that times(V) sums to 0 over rows."""
         ...
 
     def raised(self, extra: Floats) -> Curvature:
-        """Return it with more on the diagonal: extra (n_rows,) for each output."""
+        """Return the curvature with extra (n_rows,) added to the diagonal of each output."""
         ...
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        """Return that of the rows of these numbers, each times its weight."""
+        """Return the curvature of the rows at these indices, multiplied by weights."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Separable:
-    """sum_i c_i loss(y_i f_i - t_i), with a single output.
+    """The sum sum_i c_i loss(y_i f_i - t_i), with a single output.
 
-    The core computes it, if it knows the loss; else NumPy does.
+    The core computes it if it has the loss, and NumPy otherwise.
     """
 
     problem: Problem
@@ -231,7 +232,7 @@ class Separable:
     n_outputs: int = 1
     bias: float | None = None
     n_threads: int = 1
-    _known: dict[str, Floats] = field(default_factory=dict)  # at the scores "F", until asked for
+    _known: dict[str, Floats] = field(default_factory=dict)  # cached at the scores "F"
 
     def on_threads(self, n: int) -> Separable:
         """Return the same sum, computed on n threads."""
@@ -243,16 +244,13 @@ class Separable:
 
     @cached_property
     def twin(self) -> tuple[_core.Loss, _core.DualProblem] | None:
-        """The compiled loss and problem; None: there are none."""
+        """The compiled loss and problem; None if the core does not have the loss."""
         if not isinstance(self.loss, Loss) or not _core.is_smooth(loss := self.loss.core()):
             return None
         return loss, replace(self.problem, y=self.problem.y.astype(np.int8, copy=False)).core()
 
     def _at(self, F: Floats, what: str) -> Floats:
-        """Return "value" (1,), "slopes" (n,) or "bends" (n,) at F, all of them anew if need be.
-
-        They are handed over, and not kept.
-        """
+        """Return "value" (1,), "slopes" (n,) or "bends" (n,) at F; the cache gives each once."""
         if self._known.get("F") is not F or what not in self._known:
             self._known.clear()
             self._known.update(self._computed(F), F=F)
@@ -282,11 +280,11 @@ class Separable:
         return float(self._at(F, "value")[0])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives with respect to F, same shape."""
+        """Return the gradient with respect to F, in the same shape."""
         return self._at(F, "slopes")[None]
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
-        """Return its second derivatives at F: a diagonal, as y_i^2 = 1."""
+        """Return the second derivatives at F: a diagonal."""
         if cautious and self.twin is not None:
             n = self.n_threads
             bends: Floats = _core.cautious_bends(*self.twin, F[0], NEARLY_STRAIGHT, n)
@@ -299,14 +297,14 @@ class Separable:
         return Diagonal(second, self.n_threads)
 
     def gap(self, F: Floats, R: Floats) -> float:
-        """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
+        """Return L(F) + L*(R) - sum(R * F) by the losses' duals, with R_i = -y_i alpha_i."""
         if self.twin is not None:
             return _core.loss_gap(*self.twin, F[0], np.ascontiguousarray(R[0]), self.n_threads)
         pieces = [slice(start, start + STEP) for start in range(0, F.shape[1], STEP)]
         return float(sum(self._gap_of(F[0], R[0], some) for some in pieces))
 
     def _gap_of(self, F: Floats, R: Floats, some: slice) -> float:
-        """Return the part of some rows: few at a time take little memory."""
+        """Return the part of some rows; batches save memory."""
         counts = np.flatnonzero(self._cost[some]) + some.start
         cost, alpha = self._cost[counts], -self.problem.y[counts] * R[counts]
         feasible = np.clip(alpha, *self.loss.range(cost))
@@ -316,7 +314,7 @@ class Separable:
         return float(self.loss.gap(feasible, m, cost).sum())
 
     def best_shift(self, F: Floats) -> Floats:
-        """Return the number (1,) whose addition to F makes the sum least."""
+        """Return the constant (1,) that minimizes the sum when added to F."""
         if self.twin is not None:
             found = _core.loss_shift(
                 *self.twin,
@@ -329,7 +327,7 @@ class Separable:
             return np.array([found])
         known = self.loss.shift(self.problem.margin(F[0]), self._cost)
         if known is not None:
-            sign = float(self.problem.y[0])  # of all rows, where there is a formula
+            sign = float(self.problem.y[0])  # the same for all rows if there is a formula
             return np.array([sign * known])
         shift = np.zeros(1)
         for _ in range(MAX_SHIFTS):
@@ -350,7 +348,7 @@ class Separable:
 
     @property
     def farthest(self) -> float:
-        """How far a score may move for its rise to say what curvature a step should have had."""
+        """Largest step of a score from which a missing curvature is measured."""
         return self.loss.farthest
 
     @property
@@ -359,13 +357,13 @@ class Separable:
         return self.loss.uses_pearson
 
     def dispersion(self, misfit: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods."""
+        """Return the divisor that turns the losses into negative log-likelihoods."""
         return self.loss.dispersion(misfit)
 
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    """Second derivatives of a sum in which no row's outputs depend on each other."""
+    """Second derivatives of a sum that does not couple outputs."""
 
     diagonal: Floats
     n_threads: int = 1
@@ -376,25 +374,25 @@ class Diagonal:
 
     @property
     def independent(self) -> Floats:
-        """Return the diagonal."""
+        """The diagonal itself."""
         return self.diagonal
 
     def between(self, k: int, m: int) -> Floats:
-        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
+        """Return the second derivatives with respect to scores of outputs k and m, (n_rows,)."""
         return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
 
     def times(self, V: Floats) -> Floats:
-        """Multiply by V (n_outputs, n_rows)."""
+        """Return the product with V (n_outputs, n_rows)."""
         return self.diagonal * V
 
     def level(self, V: Floats) -> Floats:
-        """Return the numbers whose addition to V makes the sums of times(V) zero."""
+        """Return the constants to add to V such that times(V) sums to 0 over rows."""
         return np.asarray(-np.einsum("ki,ki->k", self.diagonal, V) / self._total)
 
     def raised(self, extra: Floats) -> Curvature:
-        """Return it with more on the diagonal."""
+        """Return the curvature with extra (n_rows,) added to the diagonal."""
         return replace(self, diagonal=per_row.raised(self.diagonal, extra, self.n_threads))
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        """Return that of the rows of these numbers, each times its weight."""
+        """Return the curvature of the rows at these indices, multiplied by weights."""
         return Diagonal(np.take(self.diagonal, numbers, axis=1) * weights)

@@ -1,11 +1,11 @@
-"""Losses of one number per row, with what the solvers need of them.
+"""Losses of one number per row, with their duals and derivatives.
 
-Classification: the number is the margin m = y f(x), y being -1 or 1. Regression: it is the
-residual m = f(x) - y. The primal is 1/2 |w|^2 + sum_i c_i value(m_i). Dual coordinate descent needs
-the dual, sum_i dual(a_i, c_i) - 1/2 |w|^2 with w = sum_i a_i y_i phi_i (and sum_i a_i y_i more for
-regression), and the best step along one coordinate; the gap between the two is a sum of one
-non-negative part per row, c value(m) - dual(a, c) + a m. Newton's method needs the first two
-derivatives, and takes only losses that have them.
+In classification this number is the margin m = y f(x), with y = -1 or 1; in regression it is the
+residual m = f(x) - y. The primal objective is 1/2 |w|^2 + sum_i c_i value(m_i). Dual coordinate
+descent needs the dual objective, sum_i dual(a_i, c_i) - 1/2 |w|^2 with w = sum_i a_i y_i phi_i (for
+regression plus sum_i a_i t_i, with targets t_i), and the best step along one coordinate. The
+duality gap is a sum of one nonnegative part per row, c value(m) - dual(a, c) + a m. Newton's method
+needs the first two derivatives, and takes only losses that have them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T", float, Floats)
 
 
 class ConvexLoss(Protocol):
-    """A loss and its dual: what a proof needs of it."""
+    """A convex loss and its dual, as needed for a certificate."""
 
     def value(self, m: Floats) -> Floats:
         """Return the loss."""
@@ -48,25 +48,26 @@ class ConvexLoss(Protocol):
         ...
 
     def range(self, cost: T) -> tuple[T | float, T | float]:
-        """Return the ends between which alpha lies."""
+        """Return the bounds of alpha."""
         ...
 
     def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
         """Return each row's part of the gap, c value(m) - dual(alpha, c) + alpha m.
 
-        alpha is in its range. A form in which nothing cancels is better, where there is one.
+        alpha must be within its bounds. Subclasses override it where there is a form without
+        cancellation.
         """
         return np.maximum(0.0, cost * self.value(m) - self.dual(alpha, cost) + alpha * m)
 
     @property
     def at_no_cost(self) -> tuple[float, float] | None:
-        """The ends between which the loss is 0, and with alpha = 0 the gap too; None: nowhere."""
+        """The interval of m in which the loss is 0, as is the gap if alpha = 0; None if none."""
         return None
 
 
 @runtime_checkable
 class Loss(ConvexLoss, Protocol):
-    """What dual coordinate descent needs."""
+    """A loss for dual coordinate descent."""
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
         """Return the alpha that maximizes the dual along one coordinate."""
@@ -78,7 +79,7 @@ class Loss(ConvexLoss, Protocol):
 
 
 class SmoothLoss(ConvexLoss, Protocol):
-    """What Newton's method needs."""
+    """A loss for Newton's method."""
 
     def slope(self, m: Floats) -> Floats:
         """Return the first derivative."""
@@ -89,29 +90,29 @@ class SmoothLoss(ConvexLoss, Protocol):
         ...
 
     def derivatives(self, m: Floats) -> tuple[Floats, Floats]:
-        """Return both derivatives, which may have much in common, in arrays of their own."""
+        """Return both derivatives in new arrays; subclasses may share computations."""
         return self.slope(m), self.curvature(m)
 
     @property
     def farthest(self) -> float:
-        """How far m may move for its rise to say which curvature a step should have had."""
+        """Largest step of m from which a missing curvature is measured."""
         return np.inf
 
     def caution(self, m: Floats) -> Floats:
-        """Return a curvature for m < 0 far on the wrong side, where the loss is nearly straight.
+        """Return a curvature for m < 0 far on the wrong side, where the loss is nearly linear.
 
         It is that of a parabola that touches the loss at m and at -m.
         """
         return (self.slope(m) - self.slope(-m)) / (2.0 * m)
 
     def shift(self, m: Floats, cost: Floats) -> float | None:
-        """Return the number whose addition to all m makes the sum least; None: no formula."""
+        """Return the constant that minimizes the sum when added to all m; None if no formula."""
         del m, cost
         return None
 
     @property
     def has_dispersion(self) -> bool:
-        """Whether the dispersion is to be estimated; else it is 1."""
+        """Whether the dispersion is estimated; otherwise it is 1."""
         return False
 
     @property
@@ -120,10 +121,10 @@ class SmoothLoss(ConvexLoss, Protocol):
         return False
 
     def dispersion(self, misfit: float) -> float:
-        """Return by what the losses are to be divided to be negative log-likelihoods.
+        """Return the divisor that turns the losses into negative log-likelihoods.
 
-        `misfit` is twice the sum of the losses, or Pearson's statistic, per degree of freedom that
-        the model leaves.
+        `misfit` is twice the sum of the losses, or Pearson's statistic, per residual degree of
+        freedom.
         """
         del misfit
         return 1.0
@@ -181,7 +182,7 @@ class SquaredHinge(SmoothLoss):
         return np.where(m < 1.0, 2.0, 0.0)
 
     def caution(self, m: Floats) -> Floats:
-        """Return the second derivative: the loss is as bent as its parabola says."""
+        """Return the second derivative, because the loss is a parabola for m < 1."""
         return self.curvature(m)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
@@ -228,12 +229,12 @@ class Logistic(SmoothLoss):
 
     def curvature(self, m: Floats) -> Floats:
         """Return the second derivative."""
-        rare = expit(-np.abs(m))  # the smaller of both probabilities, to all its digits
+        rare = expit(-np.abs(m))  # the smaller probability, to full precision
         curvature: Floats = rare * (1.0 - rare)
         return curvature
 
     def derivatives(self, m: Floats) -> tuple[Floats, Floats]:
-        """Return both derivatives, by one exponential."""
+        """Return both derivatives, using one exponential."""
         rare = expit(-np.abs(m))
         often = 1.0 - rare
         return -np.where(m > 0.0, rare, often), rare * often
@@ -264,7 +265,8 @@ class Logistic(SmoothLoss):
     def gap(self, alpha: Floats, m: Floats, cost: Floats) -> Floats:
         """Return c times the relative entropy of alpha / c to the probability at m.
 
-        In two parts, p log(p / q) - p + q and the same of 1 - p and 1 - q; none is negative.
+        It is the sum of two nonnegative parts, p log(p / q) - p + q and the same for 1 - p and 1 -
+        q.
         """
         share = np.clip(alpha / cost, 0.0, 1.0)
         off = share - expit(-m)
@@ -298,7 +300,7 @@ class SquaredError(SmoothLoss):
 
     @property
     def has_dispersion(self) -> bool:
-        """Whether the dispersion is to be estimated: it is."""
+        """True: the dispersion is estimated."""
         return True
 
     def dispersion(self, misfit: float) -> float:
@@ -366,7 +368,7 @@ class EpsilonInsensitive:
 
 
 def _divergence(p: Floats, off: Floats, m: Floats) -> Floats:
-    """Return p log(p / q) - off, q = p - off being expit(-m): a series where terms would cancel."""
+    """Return p log(p / q) - off for q = p - off = expit(-m), by a series if terms would cancel."""
     t = off / np.maximum(expit(-m), np.finfo(float).tiny)
     small = np.abs(t) < 1e-3
     t = np.where(small, t, 0.0)

@@ -1,4 +1,4 @@
-"""Numbers per row, of which there are many: done with on threads, where they are arrays here."""
+"""Operations on arrays with one column per row of X, on threads if they are NumPy arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["lifted", "moved", "raised", "totals"]
 
 
 def lifted(F: Floats, levels: Floats, n_threads: int) -> Floats:
-    """Return F (n_outputs, n_rows) plus levels (n_outputs,), made in place."""
+    """Add levels (n_outputs,) to F (n_outputs, n_rows) in place, and return F."""
     if _is_here(F) and F.flags.c_contiguous:
         _core.add_levels(F, levels, n_threads)
     else:
@@ -20,7 +20,7 @@ def lifted(F: Floats, levels: Floats, n_threads: int) -> Floats:
 
 
 def totals(R: Floats, n_threads: int) -> Floats:
-    """Return the sums of R (n_outputs, n_rows) over rows."""
+    """Return the sums of R (n_outputs, n_rows) over rows, (n_outputs,)."""
     if _is_here(R) and R.flags.c_contiguous:
         found: Floats = _core.row_sums(R, n_threads)
         return found

@@ -1,4 +1,4 @@
-"""What a solver is given, and what it returns."""
+"""Problems, stopping rules and starting points of solvers, and their results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Problem", "Result", "Start", "Stopping", "stack", "start_at"]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """min 1/2 |w|^2 + 1/2 b^2 + sum_i c_i loss(y_i (w'phi_i + B b) - t_i).
+    """The problem min 1/2 |w|^2 + 1/2 b^2 + sum_i c_i loss(y_i (w'phi_i + B b) - t_i).
 
-    Classification: `y` holds -1 and 1, and t_i = 0. Regression: y_i = 1, and t_i is the row's
-    target. c_i is `cost_negative` or `cost_positive`, by the sign of y_i, times the row's weight;
-    a row of weight 0 is left out.
+    In classification, `y` holds -1 and 1, and t_i = 0. In regression, y_i = 1 and t_i is the row's
+    target. c_i is `cost_negative` or `cost_positive`, depending on the sign of y_i, times the row's
+    weight. Rows of weight 0 are ignored. B is `bias`.
     """
 
     y: NDArray[np.int8]
@@ -36,26 +36,27 @@ class Problem:
 
     @property
     def cost(self) -> Floats:
-        """c_i of every row."""
+        """The cost c_i of every row, (n_rows,)."""
         by_class = np.where(self.y > 0, self.cost_positive, self.cost_negative)
         return by_class if self.weights is None else by_class * self.weights
 
     def scaled(self, C: float) -> Problem:
-        """Return the problem with all costs times C."""
+        """Return the problem with all costs multiplied by C."""
         return replace(
             self, cost_negative=C * self.cost_negative, cost_positive=C * self.cost_positive
         )
 
     def some(self, rows: AnyArray | slice) -> Problem:
-        """Return the problem of the rows of these numbers."""
+        """Return the problem restricted to these rows."""
         weights = None if self.weights is None else self.weights[rows]
         targets = None if self.targets is None else self.targets[rows]
         return replace(self, y=self.y[rows], weights=weights, targets=targets)
 
     def core(self, unit: float = 1.0, squared_norms: AnyArray | None = None) -> _core.DualProblem:
-        """Return the compiled twin, with embeddings in a unit of which this is the square.
+        """Return the compiled twin, with embeddings divided by the square root of `unit`.
 
-        `squared_norms` are those of the rows in that unit; None: the core computes them.
+        `squared_norms` are those of the embedded rows in that unit; None to let the core compute
+        them.
         """
         return _core.DualProblem(
             self.y,
@@ -68,14 +69,14 @@ class Problem:
         )
 
     def margin(self, scores: Floats) -> Floats:
-        """Return y_i f_i - t_i, the number that the loss is of."""
+        """Return y_i f_i - t_i, the argument of the loss."""
         signed: Floats = self.y * scores
         return signed if self.targets is None else signed - self.targets
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop, how to choose the order of visits, and whom to ask on the way."""
+    """The tolerance, limits, seed and threads of a solver, and the watch that may stop it."""
 
     tol: float = 1e-2
     max_iter: int = 1000
@@ -84,18 +85,18 @@ class Stopping:
     watch: Watch = field(default_factory=Watch)
 
     def inside(self, width: int, *, fold: int) -> Stopping:
-        """Return that of one fold, where `width` folds share the threads."""
+        """Return the stopping rule of one fold, with `width` folds sharing the threads."""
         watch = replace(self.watch, fold=fold)
         return replace(self, n_threads=self.n_threads // width, watch=watch)
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where to begin: an earlier model, or the dual variables of an earlier fit to the same rows.
+    """A starting point: an earlier model, or dual variables of an earlier fit to the same rows.
 
-    The model is a first guess for Newton's method; the dual variables are one for dual coordinate
-    descent. If `proximal`, the model is more than that for dual coordinate descent: the penalty
-    becomes 1/2 |w - w_0|^2, w_0 being its weights.
+    Newton's method starts at the model, and dual coordinate descent at the dual variables. If
+    `proximal`, the model changes the problem of dual coordinate descent: its penalty becomes 1/2 |w
+    - w_0|^2, with w_0 the model's weights.
     """
 
     coef: Floats | None = None  # (n_parameters,), or (n_outputs, n_parameters)
@@ -108,10 +109,10 @@ class Start:
 class Result:
     """A model and its certificate: primal - dual <= gap * primal.
 
-    `converged`: the solver ended because the gap is within tol. `certified`: that is a proof.
-    `rounded`: it would have been one, if X were as it is rounded. `alpha` are the dual variables of
-    dual coordinate descent, `slopes` the derivatives of the losses by scores that prove the gap of
-    Newton's method; in the order of training.
+    `converged` says that the gap is within tol, `certified` that this is proven on X itself, and
+    `rounded` that it holds for X rounded to codes but not for X itself. `alpha` holds the dual
+    variables of dual coordinate descent, and `slopes` the derivatives of the losses with respect to
+    the scores, which prove the gap of Newton's method; both are in training order.
     """
 
     coef: Floats  # (n_parameters,) of the layout
@@ -128,16 +129,16 @@ class Result:
 
 
 def start_at(model: Result | Start, layout: Layout) -> Start:
-    """Return a start at a model of curves, for a layout that may have surfaces as well: 0 there."""
+    """Return a start at a model of curves; the parameters of surfaces in `layout` are 0."""
     coef = np.zeros(0) if model.coef is None else model.coef
     coef = np.pad(coef, [(0, 0)] * (coef.ndim - 1) + [(0, layout.n_parameters - coef.shape[-1])])
     return Start(coef=coef, intercept=model.intercept)
 
 
 def stack(outputs: Sequence[Result | Start]) -> tuple[Floats, Floats]:
-    """Return the models of several outputs as one: (n_outputs, n_parameters), (n_outputs,).
+    """Return coefficients (n_outputs, n_parameters) and intercepts (n_outputs,) of several outputs.
 
-    A start without a model counts as none of them.
+    Starts without a model are left out.
     """
     coefs = [found.coef for found in outputs if found.coef is not None]
     intercepts = [found.intercept for found in outputs if found.coef is not None]
@@ -148,7 +149,7 @@ def stack(outputs: Sequence[Result | Start]) -> tuple[Floats, Floats]:
 
 
 def _are_rows(vectors: Sequence[Floats], matrix: AnyArray) -> bool:
-    """Tell whether vectors are all rows of one matrix, in order: it need not be copied then."""
+    """Return whether vectors are the rows of a matrix, in order, so that no copy is needed."""
     if matrix.shape != (len(vectors), *vectors[0].shape) or not matrix.flags.c_contiguous:
         return False
     pairs = zip(vectors, matrix, strict=True)

@@ -1,4 +1,4 @@
-"""The sum of losses of several classes, whose scores are coupled."""
+"""The softmax log-loss, which couples the scores of several classes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from splinear.solvers.problems.loss_sums import (
 
 __all__ = ["Softmax", "SoftmaxCurvature"]
 
-LEAST_CURVATURE = 1e-12  # of a loss that can be divided by
+LEAST_CURVATURE = 1e-12  # avoids a division by 0
 
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """sum_i c_i (log sum_k exp F_ki - F_{label_i, i}).
+    """The sum sum_i c_i (log sum_k exp F_ki - F_{label_i, i}).
 
-    Penalized alike, all classes are needed: none stands for the rest.
+    All classes have curves, and none is the reference class, because all are penalized alike.
     """
 
     labels: NDArray[np.intp]  # (n_rows,)
@@ -41,12 +41,12 @@ class Softmax:
     uses_pearson: bool = False
 
     def on_threads(self, n: int) -> Softmax:
-        """Return the same sum: NumPy computes it, on one thread."""
+        """Return the same sum, because NumPy computes it on one thread."""
         del n
         return self
 
     def dispersion(self, misfit: float) -> float:
-        """Return 1: they are log-likelihoods."""
+        """Return 1, because the losses are negative log-likelihoods."""
         del misfit
         return 1.0
 
@@ -59,25 +59,25 @@ class Softmax:
         return float(self.each(F).sum())
 
     def _log_softmax(self, F: Floats) -> Floats:
-        """Return log_softmax(F), which value, gradient and curvature of one F share."""
+        """Return log_softmax(F), cached for value, gradient and curvature at the same F."""
         if not self._last or self._last[0] is not F:
             self._last[:] = [F, log_softmax(F, axis=0)]
         return self._last[1]
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives with respect to F: c_i (probability - indicator)."""
+        """Return the gradient with respect to F: c_i (probability - indicator)."""
         out = np.exp(self._log_softmax(F))
         out[self.labels, np.arange(F.shape[1])] -= 1.0
         out *= self.cost
         return out
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
-        """Return its second derivatives at F."""
+        """Return the second derivatives at F."""
         logs, cost = self._log_softmax(F), self.cost
         p = np.exp(logs)
         if cautious:
             own = np.minimum(logs[self.labels, np.arange(F.shape[1])], -1e-9)
-            m = own - np.log1p(-np.exp(own))  # against all other classes
+            m = own - np.log1p(-np.exp(own))  # log-odds of the own class
             wrong = np.flatnonzero(m < -NEARLY_STRAIGHT)
             bound = np.tanh(m[wrong] / 2.0) / (2.0 * m[wrong])
             most = (p[:, wrong] * (1.0 - p[:, wrong])).max(axis=0)
@@ -86,9 +86,9 @@ class Softmax:
         return SoftmaxCurvature(p, cost)
 
     def gap(self, F: Floats, R: Floats) -> float:
-        """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i), p_i being the probabilities at F.
+        """Return L(F) + L*(R) - sum(R * F) = sum_i c_i KL(q_i, p_i), p_i the probabilities at F.
 
-        q_i = indicator + R_i / c_i; it must be probabilities too.
+        q_i = indicator + R_i / c_i must be probabilities too; otherwise the gap is infinite.
         """
         counts = np.flatnonzero(self.cost)
         cost, q = self.cost[counts], R[:, counts] / self.cost[counts]
@@ -100,13 +100,13 @@ class Softmax:
         return max(0.0, float(cost @ each))
 
     def best_shift(self, F: Floats) -> Floats:
-        """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
+        """Return the constants (n_outputs,), of mean 0, that minimize the sum when added to F."""
         shift = np.zeros(self.n_outputs)
         for _ in range(MAX_SHIFTS):
             p = np.exp(log_softmax(F + shift[:, None], axis=0))
             slope = (self.cost * p).sum(axis=1) - self.cost_of_classes
             H = np.diag((self.cost * p).sum(axis=1)) - (self.cost * p) @ p.T
-            # The same number for all classes changes nothing, and is kept at 0.
+            # Makes H invertible: a constant common to all classes has no effect, and is kept at 0.
             H += np.trace(H) / self.n_outputs**2 + np.finfo(float).tiny
             step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
             step -= step.mean()
@@ -117,14 +117,14 @@ class Softmax:
 
     @cached_property
     def cost_of_classes(self) -> Floats:
-        """The costs of the rows of every class."""
+        """The total cost of the rows of every class, (n_outputs,)."""
         found = np.bincount(self.labels, self.cost, minlength=self.n_outputs)
         return found.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxCurvature:
-    """c_i (diag(p_i) - p_i p_i') + extra_i I."""
+    """The matrices c_i (diag(p_i) - p_i p_i') + extra_i I of all rows."""
 
     probabilities: Floats
     cost: Floats
@@ -132,24 +132,24 @@ class SoftmaxCurvature:
 
     @cached_property
     def diagonal(self) -> Floats:
-        """The diagonal."""
+        """The diagonal, (n_outputs, n_rows)."""
         p = self.probabilities
         out = self.cost * p * (1.0 - p)
         return out if self.extra is None else out + self.extra
 
     @property
     def independent(self) -> Floats:
-        """The diagonal of one whose outputs do not depend on each other."""
+        """The diagonal of a curvature in which outputs are independent."""
         out = self.cost * self.probabilities
         return out if self.extra is None else out + self.extra
 
     def between(self, k: int, m: int) -> Floats:
-        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
+        """Return the second derivatives with respect to scores of outputs k and m, (n_rows,)."""
         p = self.probabilities
         return np.asarray(self.diagonal[k] if k == m else -self.cost * p[k] * p[m])
 
     def times(self, V: Floats) -> Floats:
-        """Multiply by V (n_outputs, n_rows)."""
+        """Return the product with V (n_outputs, n_rows)."""
         p = self.probabilities
         mean = np.einsum("ki,ki->i", p, V)
         product: Floats = self.cost * p * (V - mean)
@@ -158,7 +158,7 @@ class SoftmaxCurvature:
         return product
 
     def level(self, V: Floats) -> Floats:
-        """Return the numbers whose addition to V makes the sums of times(V) zero."""
+        """Return the constants to add to V such that times(V) sums to 0 over rows."""
         return -np.asarray(self._of_levels @ self.times(V).sum(axis=1))
 
     @cached_property
@@ -166,9 +166,10 @@ class SoftmaxCurvature:
         return self._inverse_by_levels()
 
     def _inverse_by_levels(self) -> Floats:
-        """Return the inverse of the second derivatives by levels, (n_outputs, n_outputs).
+        """Return the inverse of the Hessian of constants added to the scores.
 
-        The same number for all classes changes nothing, and is kept at 0.
+        It is (n_outputs, n_outputs), and a pseudoinverse, because a constant common to all classes
+        has no effect.
         """
         weighted = self.cost * self.probabilities
         H = np.diag(weighted.sum(axis=1)) - weighted @ self.probabilities.T
@@ -177,12 +178,12 @@ class SoftmaxCurvature:
         return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
 
     def raised(self, extra: Floats) -> Curvature:
-        """Return it with more on the diagonal."""
+        """Return the curvature with extra (n_rows,) added to the diagonal."""
         before = 0.0 if self.extra is None else self.extra
         return SoftmaxCurvature(self.probabilities, self.cost, before + extra)
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        """Return that of the rows of these numbers, each times its weight."""
+        """Return the curvature of the rows at these indices, multiplied by weights."""
         extra = None if self.extra is None else self.extra[numbers] * weights
         p, cost = self.probabilities[:, numbers], self.cost[numbers] * weights
         return SoftmaxCurvature(p, cost, extra)

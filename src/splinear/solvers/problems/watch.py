@@ -1,4 +1,4 @@
-"""What can stop a fit, and how its progress is reported."""
+"""The watch of a fit, which reports its progress and may stop it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Progress", "Watch"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a fit has got.
+    """The progress of a fit.
 
     Attributes
     ----------
@@ -20,19 +20,19 @@ class Progress:
     gap : float
         The relative duality gap, for dual coordinate descent as estimated during the pass.
     n_active : int
-        Rows that are still visited.
+        Number of rows that are still visited.
     n_rows : int
-        Rows in all.
+        Number of all rows.
     label : object
-        The class whose curves are being learned; None where there is only one problem.
+        The class that is being trained; None if there is only one problem.
     fold : int or None
-        The fold whose rows are held out; None: all rows are trained on.
+        The fold whose rows are held out; None if all rows are trained on.
     phase : str or None
-        What comes before the fit: "smoothness" for turns of REML, "trial 1", ... for models that
-        are compared on rows held out, whose steps are numbered from 1 on, "curves" for the model
-        that pairs of features are looked for with. None: the fit itself.
+        What precedes the fit: "smoothness" for turns of REML; "trial 1", ... for models that are
+        compared on held-out rows, whose steps are numbered from 1 on; "curves" for the model of
+        curves from which pairs of features are found. None during the fit itself.
     C : float or None
-        The value of C along a path; None: there is no path.
+        The value of C on a path; None if there is no path.
     """
 
     n_iter: int
@@ -47,7 +47,7 @@ class Progress:
 
 @dataclass
 class _Flag:
-    """What stopped a fit, and what was raised on the way."""
+    """Why a fit was stopped, and the exception that was raised, if any."""
 
     reason: str | None = None
     error: BaseException | None = None
@@ -55,11 +55,12 @@ class _Flag:
 
 @dataclass
 class Watch:
-    """Asked a few times a second, and told after every pass; either may stop the fit.
+    """Decides whether to stop a fit.
 
-    `deadline` is on the clock of time.monotonic(); `tell` is the user's callback, which stops the
-    fit by returning True; `flag` is shared by all problems of one fit, so that what stops one stops
-    all.
+    Solvers call `poll` a few times per second and `on_pass` after every pass; both return True to
+    stop. `deadline` is a time of time.monotonic(). `tell` is the user's callback, which stops the
+    fit by returning True. `flag` is shared by all problems of a fit, so that all of them stop
+    together.
     """
 
     deadline: float | None = None
@@ -69,36 +70,37 @@ class Watch:
     fold: int | None = None
     phase: str | None = None
     C: float | None = None
-    n_before: int = 0  # passes or steps that count along
-    hurries: bool = False  # whether a pass costs much even once the fit was stopped
+    n_before: int = 0  # passes or steps already made, which are added in reports
+    hurries: bool = False  # whether even one more pass after a stop would take long
     flag: _Flag = field(default_factory=_Flag)
 
     def of(self, label: object) -> Watch:
-        """Return the watch of one problem of several."""
+        """Return the watch of one of several problems."""
         return replace(self, label=label)
 
     def during(self, phase: str) -> Watch:
-        """Return the watch of something that comes before the fit."""
+        """Return the watch of a phase that precedes the fit."""
         return replace(self, phase=phase)
 
     def at(self, C: float) -> Watch:
-        """Return the watch of one point of a path of C."""
+        """Return the watch of one value of C on a path."""
         return replace(self, C=C)
 
     def after(self, n_iter: int) -> Watch:
-        """Return the watch of what comes after this many passes or steps."""
+        """Return the watch of what follows after this many passes or steps."""
         return replace(self, n_before=self.n_before + n_iter)
 
     def poll(self) -> bool:
-        """Tell whether to stop now."""
+        """Return whether to stop now."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             self.flag.reason = self.flag.reason or "time_limit"
         return self.flag.reason is not None
 
     def on_pass(self, n_iter: int, gap: float, n_active: int) -> bool:
-        """Pass progress on, and tell whether to stop. What the callback raises is kept.
+        """Report progress to the callback, and return whether to stop.
 
-        A callback that has stopped the fit, or failed, is not called again.
+        An exception of the callback is kept. A callback that stopped the fit or failed is not
+        called again.
         """
         if self.flag.reason in ("callback", "error"):
             return True
@@ -108,12 +110,12 @@ class Watch:
             progress = Progress(n_iter, gap, n_active, self.n_rows, *about)
             if self.tell is not None and self.tell(progress):
                 self.flag.reason = "callback"
-        except BaseException as error:  # Ctrl-C too: raised again once the model has been stored
+        except BaseException as error:  # also Ctrl-C; raised again once the model is stored
             self.fail(error)
         return self.poll()
 
     def fail(self, error: BaseException) -> None:
-        """Stop all problems, and keep what was raised."""
+        """Stop all problems, and keep the exception."""
         self.flag.reason, self.flag.error = "error", error
 
     @property
@@ -123,10 +125,10 @@ class Watch:
 
     @property
     def in_haste(self) -> bool:
-        """Whether to end with what is known: after Ctrl-C, or where more passes take long."""
+        """Whether to end without further passes: after Ctrl-C, or if passes take long."""
         return self.error is not None or (self.hurries and self.reason is not None)
 
     @property
     def error(self) -> BaseException | None:
-        """What was raised on the way."""
+        """The exception that stopped the fit, if any."""
         return self.flag.error

@@ -1,1 +1,1 @@
-"""Objective and gap on X itself, and training that goes on where codes are too coarse."""
+"""Certificates of objective and gap on X itself, and training beyond the precision of codes."""

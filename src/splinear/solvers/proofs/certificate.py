@@ -1,14 +1,14 @@
-"""Objective and gap of a model on X itself, whatever form of X a solver has seen.
+"""Objective and duality gap of a model on X itself, in whatever form solvers have read X.
 
-Solvers read X as codes of 16 bits (a sparse X in single precision), and their certificate is about
-X so rounded. For any scores F and any feasible derivatives R of the losses by them, the Fenchel-
-Young inequality bounds how far a model theta is from the optimum:
+Solvers read X as 16-bit codes (a sparse X in single precision), and their certificate is about X
+rounded in this way. For any scores F and any feasible derivatives R of the losses with respect to
+them, the Fenchel-Young inequality bounds how far a model theta is from the optimum:
 
     P(theta) - P* <= L(F) + L*(R) - sum(R F) + 1/2 q'K q,    q = S theta + sum_i R_i B_i,
 
-S being the penalty's matrix and K its inverse. What a solver ends with, -alpha_i y_i or the losses'
-derivatives, is feasible whatever X is. So one reading of X in double precision, for F and for the
-sum over B_i, proves something about X itself.
+with S the penalty's matrix and K its inverse. The R of a solver, -alpha_i y_i or the losses'
+derivatives, is feasible for any X. So one pass over X in double precision, for F and for the sum
+over B_i, proves a gap on X itself.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ __all__ = [
     "with_gap",
 ]
 
-AIM = 0.95  # of the tolerance on rounded rows, so that rounding may cost the rest
-LEAST_AIM = 5e-4  # on codes: about what is left then is rounding
-LAST_AIM = 5e-5  # on codes where nothing can follow: single precision can tell no less
-CLOSE = 0.4  # of that aim: closer to rounded rows is not worth a try
-TURNS = 3  # on codes whose rounding is made up for
-WORTH_IT = 0.9  # of the gap before: what a turn must reach for another to follow
-SPARSE_AIM = 2e-5  # on sparse rows in single precision, if X itself can follow
-FEW = 20  # passes over X itself that are worth a try, beyond as many as there were on rounded rows
+AIM = 0.95  # share of the tolerance to reach on rounded rows; rounding may cost the rest
+LEAST_AIM = 5e-4  # smallest tolerance on codes; what remains is about their rounding
+LAST_AIM = 5e-5  # the same if X itself cannot follow: the limit of single precision
+CLOSE = 0.4  # smallest share of that aim for which a second run on codes is worthwhile
+TURNS = 3  # on codes with corrections for rounding
+WORTH_IT = 0.9  # relative to the gap before: what a turn must reach for another to follow
+SPARSE_AIM = 2e-5  # smallest tolerance on sparse rows in single precision, if X can follow
+FEW = 20  # extra passes allowed on X itself, beyond as many as there were on rounded rows
 
 Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
 Certify = Callable[[list[Result]], list[Result]]
@@ -52,7 +52,7 @@ FlatIfLower = Callable[[float], "list[Result] | None"]
 
 
 def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
-    """Return rows for what is not certified: X itself if `tol` is finer than rounding."""
+    """Return rows for computations without a certificate: X itself if `tol` is very small."""
     can_tell = tol >= LEAST_AIM or not rows.is_coded or not rows.plan.holds_values
     return rows if can_tell else rows.exactly()
 
@@ -66,20 +66,22 @@ def solve_and_certify(
     *,
     refines: bool = False,
 ) -> list[Result]:
-    """Solve on rounded rows, and on X itself from there if X is too far from what was asked for.
+    """Solve on rounded rows, and continue on X itself if the gap on X is above stopping.tol.
 
-    `solve` is given rows, when to stop, and where to begin; `certify` returns results with their
-    objective and gap on X; `flat` returns the model without curves, if its objective is lower than
-    a number. Codes are tried once more first, which takes a fraction of the time: if `solve`
-    refines, that is, makes up for their rounding from where it begins, as closely as X would be;
-    else more closely, where rounding costs little. Where not all of X may be in memory, or passes
-    or time are at an end, it is left at that; but no model is worse than a flat one.
+    solve(rows, stopping, last) returns results, starting from the last ones or None;
+    certify(results) returns them with their objective and gap on X; flat(value) returns the model
+    without curves if its objective is below a value, and None otherwise.
+
+    Before X itself, codes are tried again, which is much faster: with corrections for their
+    rounding if `refines`, and otherwise to a smaller tolerance if rounding costs little. Training
+    does not continue if X must not be in memory, or if passes or time are used up. The result is
+    never worse than a flat model.
     """
     aim = _aim(rows, stopping.tol)
     solved = solve(rows, replace(stopping, tol=aim), None)
     found = _certified(certify, solved, 0, stopping.watch)
     closer = aim - 1.5 * max(map(_cost_of_rounding, found, solved))
-    if aim < stopping.tol:  # what was asked for has been reached, but for rounding
+    if aim < stopping.tol:  # the tolerance has been reached up to rounding
         most = min(stopping.max_iter, FEW + 2 * found[0].n_iter)
         stopping = replace(stopping, max_iter=most)
     if refines:
@@ -92,7 +94,7 @@ def solve_and_certify(
 
 
 def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> list[Result]:
-    """Return the flat model instead, where rounding has led to one that is worse on X."""
+    """Return the flat model instead of one that is worse on X because of rounding."""
     if stopping.watch.in_haste or all(one.certified for one in found):
         return found
     try:
@@ -109,10 +111,10 @@ def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> l
 def _refined(
     rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, found: list[Result]
 ) -> list[Result]:
-    """Solve on codes in several turns, each of which corrects for their rounding."""
+    """Solve on codes in several turns, each of which corrects for the rounding."""
     closely = replace(stopping, tol=max(AIM * stopping.tol, LAST_AIM))
     for _ in range(TURNS):
-        is_astray = not found[0].gap < 1.0  # or no number
+        is_astray = not found[0].gap < 1.0  # also if NaN
         if not rows.is_coded or is_astray or _is_over(found, stopping):
             break
         before, found = found, _go_on(rows, closely, solve, certify, found)
@@ -122,7 +124,7 @@ def _refined(
 
 
 def _is_over(found: list[Result], stopping: Stopping) -> bool:
-    """Whether there is a proof already, or passes or time are at an end."""
+    """Return whether there is a proof already, or passes or time are used up."""
     proven = all(one.certified for one in found)
     stopped = stopping.watch.reason is not None
     return proven or stopped or found[0].n_iter >= stopping.max_iter
@@ -131,37 +133,37 @@ def _is_over(found: list[Result], stopping: Stopping) -> bool:
 def _go_on(
     on: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, found: list[Result]
 ) -> list[Result]:
-    """Return what is found from there on some rows, if it is better on X."""
+    """Continue from `found` on other rows; return the new results if they are better on X."""
     n_iter, watch = found[0].n_iter, stopping.watch
     when = replace(stopping, max_iter=stopping.max_iter - n_iter, watch=watch.after(n_iter))
     try:
         solved = solve(on, when, found)
-    except KeyboardInterrupt as error:  # before the first step there
+    except KeyboardInterrupt as error:  # before the first step
         watch.fail(error)
         return found
     again = _certified(certify, solved, n_iter, watch)
-    if watch.in_haste:  # what was reached since has no certificate
+    if watch.in_haste:  # the new results have no certificate
         return found
     return again if again[0].certified or _is_lower(again[0], found[0]) else found
 
 
 def _is_lower(one: Result, other: Result) -> bool:
-    """Tell whether a model has the lower objective on X, or a better proof of the same."""
+    """Return whether `one` has the lower objective on X, or the same with a smaller gap."""
     if one.primal == other.primal or math.isnan(other.primal):
         return not one.gap > other.gap
     return one.primal < other.primal
 
 
 def _cost_of_rounding(found: Result, solved: Result) -> float:
-    """Return by how much the gap on X is above that on rounded rows; infinite if unknown."""
+    """Return the gap on X minus that on rounded rows, at least 0; infinite if unknown."""
     cost = found.gap - solved.gap
     return max(cost, 0.0) if math.isfinite(cost) else math.inf
 
 
 def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Watch) -> list[Result]:
-    """Certify what was found after passes made before, if there is time for it.
+    """Return certified results, or uncertified ones after Ctrl-C; n_before is added to n_iter.
 
-    Note where a solver had reached its aim in vain.
+    `rounded` marks results that converged on rounded rows but not on X.
     """
     none = [replace(found, converged=False, certified=False) for found in solved]
     if watch.in_haste:
@@ -180,8 +182,8 @@ def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Wat
 
 
 def _aim(rows: TrainingRows, tol: float) -> float:
-    """Return the tolerance for rounded rows."""
-    if not rows.is_coded:  # single precision is as good as X itself for nearly all that is asked
+    """Return the tolerance to use on rounded rows."""
+    if not rows.is_coded:  # single precision suffices for nearly all tolerances
         return max(AIM * tol, SPARSE_AIM if rows.plan.holds_values else 0.0)
     return max(AIM * tol, LEAST_AIM if rows.plan.holds_values else LAST_AIM)
 
@@ -189,7 +191,7 @@ def _aim(rows: TrainingRows, tol: float) -> float:
 def certify_problem(
     rows: TrainingRows, problem: Problem, start: Start | None, found: Result, stopping: Stopping
 ) -> Result:
-    """Return what dual coordinate descent has found with its objective and gap on X itself."""
+    """Return a result of dual coordinate descent with its objective and gap on X itself."""
     if found.alpha is None:
         raise ValueError("A certificate needs the dual variables.")
     coef, intercept, layout = found.coef, found.intercept, rows.layout
@@ -213,7 +215,7 @@ def certify_problem(
 
 
 def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[float, float]:
-    """Return the sum of the losses of some rows, and that of their parts of the gap."""
+    """Return the sum of the losses of some rows, and the sum of their parts of the gap."""
     counts = np.flatnonzero(problem.cost)
     cost, m = problem.cost[counts], problem.margin(scores)[counts]
     alpha = np.clip(alpha[counts], *problem.loss.range(cost))
@@ -223,9 +225,9 @@ def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[fl
 def minimize_and_certify(
     rows: TrainingRows, total: LossSum, stopping: Stopping, start: Start | None
 ) -> list[Result]:
-    """Minimize one sum by Newton's method, and certify that on X itself.
+    """Minimize one sum of losses by Newton's method, and certify the result on X itself.
 
-    Returns one result per output, each with the slopes that prove it.
+    Return one result per output, each with the slopes that prove its gap.
     """
 
     def solve(on: TrainingRows, when: Stopping, last: list[Result] | None) -> list[Result]:
@@ -244,9 +246,9 @@ def minimize_and_certify(
 def certify_sum(
     rows: TrainingRows, total: LossSum, results: list[Result], stopping: Stopping
 ) -> list[Result]:
-    """Return what Newton's method has found with its objective and gap on X itself.
+    """Return results of Newton's method with their objective and gap on X itself.
 
-    The results are those of all outputs of the sum, which have the two in common.
+    `results` are those of all outputs of the sum, which share objective and gap.
     """
     coef, total = np.stack([found.coef for found in results]), total.on_threads(stopping.n_threads)
     slopes = [found.slopes for found in results if found.slopes is not None]
@@ -258,7 +260,7 @@ def certify_sum(
     theta = np.column_stack([coef, intercepts])
     pull = space.stiffen(theta)
     gap = total.gap(F, R) + space.gap(pull + space.join(sums, R.sum(axis=1)), theta)
-    # R sums to zero but for rounding, which other intercepts would gain from.
+    # R sums to 0 up to rounding; `tilt` bounds what a change of the intercepts could gain by it.
     tilt = 0.0
     if space.is_free:
         tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
@@ -267,7 +269,7 @@ def certify_sum(
 
 
 def with_gap(found: Result, primal: float, gap: float, tol: float, tilt: float = 0.0) -> Result:
-    """Return a result with this objective and gap; `tilt` is what else may be missing."""
+    """Return a result with this objective and gap; `tilt` is a further part of the gap."""
     relative = gap / primal if primal != 0.0 else 0.0
     proven = bool(relative <= tol and tilt <= tol * primal and math.isfinite(primal))
     return replace(

@@ -1,13 +1,13 @@
-"""Codes as a stand-in for X: the problem on X, posed on codes.
+"""Correction for the rounding of codes: a problem on codes that is close to that on X.
 
-Let alpha be dual variables, and theta a model. On codes, with
+Let alpha be dual variables, and theta a model with the curves f. On codes, with
 
-    targets    t_i + y_i (f(code_i) - f(x_i)),            f being the curves of theta,
+    targets    t_i + y_i (f(code_i) - f(x_i)),
     penalty    1/2 |w - w_0|^2,   w_0 = sum_i alpha_i y_i (phi(x_i) - phi(code_i)),
 
-margins and weights at alpha and theta are those of X, and nearby they differ by what rounding makes
-of the difference alone. So what solves this problem is far closer to what solves that on X, at the
-price of codes; and again from there, closer still.
+margins and weights at alpha and theta equal those on X; near them, rounding affects only the change
+since. So the solution of this problem is far closer to that on X, at the cost of codes, and a
+further correction from there brings it closer still.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["stand_in"]
 def stand_in(
     rows: TrainingRows, problem: Problem, start: Start | None, found: Result, n_threads: int
 ) -> tuple[Problem, Start]:
-    """Return the problem on codes that stands for that on X near a result, and where to begin.
+    """Return the corrected problem on codes near a result, and its start.
 
-    Rows that rounding leaves no doubt about keep their targets.
+    Rows whose loss is 0 both on X and on codes keep their targets (see `rows_in_doubt`).
     """
     assert found.alpha is not None
     doubt = rows_in_doubt(rows, problem, found, n_threads)

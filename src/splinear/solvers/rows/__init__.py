@@ -1,1 +1,1 @@
-"""The training rows as the core reads them, in memory or in files."""
+"""The training rows in the form that the core reads, in memory or in files."""

@@ -1,4 +1,4 @@
-"""From the rows of X to codes, and back to rows that the core reads."""
+"""Conversion of the rows of X to 16-bit codes, and of codes to rows that the core reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["code_rows", "copied_codes", "read_codes"]
 def code_rows(
     X: Table, layout: Layout, order: Order, plan: MemoryPlan, n_threads: int
 ) -> list[_core.Codes]:
-    """Code the rows of X in the order of training, group by group: in memory, or in files."""
+    """Return the codes of the rows of X in training order, one per group, in memory or files."""
     if plan.rows_per_block is not None:
         return codes_on_disk(
             X, order.of, order.n_rows, layout.groups, plan.rows_per_block, n_threads
@@ -37,13 +37,13 @@ def code_rows(
 
 
 def read_codes(codes: Sequence[_core.Codes], layout: Layout) -> list[_core.Rows]:
-    """Return the rows that codes stand for, one per group."""
+    """Return the coded rows for the core, one object per group."""
     pairs = zip(layout.groups, codes, strict=True)
     return [_core.coded_rows(own, group.embedding.axes.core()) for group, own in pairs]
 
 
 def copied_codes(array: AnyArray, group: TermGroup) -> _core.Codes:
-    """Return codes from an array of them, (n_rows, n_features), in memory of their own."""
+    """Return codes as a copy of an array (n_rows, n_features)."""
     n = len(array)
     mapped = _core.Codes(np.ascontiguousarray(array), group.grid, max(n, 1))
-    return mapped.some_rows(np.arange(n))  # pages of a map are released after use: no array is one
+    return mapped.some_rows(np.arange(n))  # a copy, because the core releases pages of maps

@@ -1,8 +1,8 @@
-"""Codes in a file, or the non-zeros of sparse rows: for rows that do not fit into memory.
+"""Codes, or the non-zeros of sparse rows, in files, for rows that do not fit into memory.
 
-Rows are dealt out to the blocks they belong to first, where each piece of X adds to the end of
-every block; then one block after the other is put in order. A file is gone when nobody reads it any
-more, however the process ends.
+In a first step, each chunk of X appends its rows to the blocks that they belong to; then the rows
+of every block are put in order. The files have no names, so they vanish when they are no longer
+read, however the process ends.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from splinear.tables.table import Table
 
 __all__ = ["code_bytes", "codes_on_disk", "entries_on_disk"]
 
-MOST_CODES = 65_535  # of 16 bits, the gap's included
+MOST_CODES = 65_535  # of 16 bits, including that of gaps
 
 Places = NDArray[np.int64]
 
 ENTRY = np.dtype([("place", np.uint32), ("argument", np.float32)])
-PLACE = np.dtype(np.uint32)  # in a block
+PLACE = np.dtype(np.uint32)  # of a row within its block
 
 
 def codes_on_disk(
@@ -45,16 +45,16 @@ def codes_on_disk(
     rows_per_block: int,
     n_threads: int,
 ) -> list[_core.Codes]:
-    """Code the rows of X into files without names, one per group, and map them.
+    """Write the codes of the rows of X to unnamed files, one per group, and map them.
 
-    places_of(rows) gives the places of some rows of X in the files, -1 for those left out; n_rows
-    have one.
+    places_of(rows) returns the places of a slice of rows of X in the files, -1 for rows that are
+    left out; n_rows rows have a place.
     """
     with ExitStack() as files:
         order = files.enter_context(_reserved(PLACE.itemsize * n_rows))
         blocks = []
         for group in groups:
-            # The codes of a row as one item: NumPy moves these faster than rows of a table.
+            # The codes of a row are one item, which NumPy moves faster than a row of a table.
             item = np.dtype((np.void, code_bytes(group) * group.n_features))
             codes = files.enter_context(_reserved(item.itemsize * n_rows))
             blocks.append(_Blocks(codes, item, order, n_rows, rows_per_block))
@@ -68,7 +68,7 @@ def codes_on_disk(
 
 
 def _coded(piece: AnyArray, dealt: _Dealt, group: TermGroup, n_threads: int) -> AnyArray:
-    """Return the codes of the rows of a piece of X, in the order in which they are dealt."""
+    """Return the codes of the rows of a chunk of X, ordered by block."""
     codes = _core.Codes(len(dealt.local), group.n_features, group.grid)
     columns = group.features.astype(np.int64)
     codes.fill(piece, columns, dealt.rank, group.embedding.axes.core(), n_threads)
@@ -88,9 +88,9 @@ def entries_on_disk(
     group: TermGroup,
     rows_per_block: int,
 ) -> _core.Rows:
-    """Write the non-zeros of a sparse X in a group's columns into a file, row by row, and map it.
+    """Write the non-zeros of a sparse X in a group's columns to a file, row by row, and map it.
 
-    The parameters are those of codes_on_disk().
+    The parameters are those of `codes_on_disk`.
     """
     starts = np.zeros(n_rows + 1, dtype=np.int64)
     for rows, whole in X.chunks():
@@ -118,7 +118,7 @@ def entries_on_disk(
 def _entries(
     piece: sparse.csr_array, group: TermGroup, tables: _core.TablePlaces
 ) -> tuple[AnyArray, Places]:
-    """Return the non-zeros of some rows as they are written, and where those of each row start."""
+    """Return the non-zeros of some rows as file entries, and where those of each row start."""
     starts, features, values = csr_parts(piece)
     entries = np.empty(len(values), dtype=ENTRY)
     entries["place"] = tables.starts[features]
@@ -127,17 +127,17 @@ def _entries(
 
 
 def code_bytes(group: TermGroup) -> int:
-    """Bytes of one code: 4 where a category has more levels than 16 bits can number."""
+    """Return the bytes per code: 4 if a category has more levels than 16 bits allow, else 2."""
     return 4 if group.levels is not None and group.stride > MOST_CODES else 2
 
 
 @dataclass(frozen=True, eq=False)
 class _Dealt:
-    """The rows of a piece of X, in the order of the blocks they belong to."""
+    """The rows of a chunk of X, sorted by the block they belong to."""
 
-    by_block: Places  # numbers of the rows in that order
-    rank: Places  # of every row in that order; -1: it has no place
-    local: AnyArray  # places in their blocks
+    by_block: Places  # indices of the rows in that order
+    rank: Places  # of every row in that order; -1 for rows without a place
+    local: AnyArray  # places of the rows within their blocks
     counts: AnyArray  # rows per block
 
     @classmethod
@@ -151,16 +151,17 @@ class _Dealt:
         return cls(by_block, rank, local, np.bincount(block))
 
     def runs(self) -> Iterator[tuple[int, slice]]:
-        """Yield the blocks, each with its rows in that order."""
+        """Yield each block with the slice of its rows."""
         ends = np.cumsum(self.counts)
         for b in map(int, np.flatnonzero(self.counts)):
             yield b, slice(int(ends[b] - self.counts[b]), int(ends[b]))
 
 
 class _Blocks:
-    """Two files: the items of the rows, and the place of every row in its block.
+    """Two files: the items of the rows, and the place of every row within its block.
 
-    Row i has one item, number i in the end; or the items from starts[i] to starts[i + 1].
+    Without `starts`, row i has one item, finally at index i; with it, the items from starts[i] to
+    starts[i + 1].
     """
 
     def __init__(
@@ -175,14 +176,14 @@ class _Blocks:
         self.items, self.item, self.order, self.n_rows = items, item, order, n_rows
         self.rows_per_block, self.starts = rows_per_block, starts
         self.firsts = np.arange(0, n_rows, rows_per_block)
-        self.next_row = self.firsts.copy()  # where the next row of each block goes,
+        self.next_row = self.firsts.copy()  # where the next row of each block is written,
         self.next_item = np.array([self._start(int(k)) for k in self.firsts])  # and its first item
 
     def _start(self, row: int) -> int:
         return row if self.starts is None else int(self.starts[row])
 
     def deal(self, dealt: _Dealt, items: AnyArray, starts: Places | None = None) -> None:
-        """Add rows to the ends of the blocks they belong to; `starts` are those of their items."""
+        """Append rows to the blocks they belong to; `starts` are those of their items."""
         for b, rows in dealt.runs():
             here = rows if starts is None else slice(starts[rows.start], starts[rows.stop])
             _write(self.items, int(self.next_item[b]), items[here].view(self.item))
@@ -191,7 +192,7 @@ class _Blocks:
             self.next_item[b] += here.stop - here.start
 
     def put_in_order(self) -> None:
-        """Move every row to its place in its block."""
+        """Move every row to its place within its block."""
         for first in map(int, self.firsts):
             last = min(first + self.rows_per_block, self.n_rows)
             begin, end = self._start(first), self._start(last)
@@ -202,7 +203,7 @@ class _Blocks:
             _write(self.items, begin, ordered)
 
     def _targets(self, first: int, last: int, places: AnyArray) -> AnyArray:
-        """Return where the items of a block belong, given the places of its rows as dealt."""
+        """Return the target index of each item of a block, given the places of its rows."""
         if self.starts is None:
             return places
         lengths = np.diff(self.starts[first : last + 1])[places]
@@ -211,16 +212,16 @@ class _Blocks:
         return np.asarray(np.arange(lengths.sum()) + np.repeat(shift, lengths))
 
     def mapped(self, dtype: DTypeLike) -> AnyArray:
-        """Return the items, in a read-only map of the file."""
+        """Return the items as a read-only memory map of the file."""
         pages = mmap.mmap(self.items.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(pages, dtype=dtype)
 
 
 def _write(file: FileIO, at: int, items: AnyArray) -> None:
-    """Write the items from the given one on."""
+    """Write items, the first of them at index `at`."""
     left = memoryview(np.ascontiguousarray(items).view(np.uint8).data)
     file.seek(at * items.dtype.itemsize)
-    while left:  # one call writes 2 GB at most
+    while left:  # a call writes at most 2 GB
         left = left[file.write(left) :]
 
 
@@ -234,10 +235,9 @@ def _read(file: FileIO, at: int, n: int, dtype: np.dtype[np.generic]) -> AnyArra
 
 
 def _reserved(size: int) -> FileIO:
-    """Open a file without a name that has this much room; a full disk is found here and now.
+    """Return an unnamed file with `size` bytes reserved, so that a full disk is noticed now.
 
-    It is written by calls, never through a map: there a disk that is full after all would end the
-    process.
+    It is never written through a memory map, where a full disk would kill the process.
     """
     file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (the caller closes it)
     try:

@@ -1,4 +1,4 @@
-"""How a fit keeps within `max_memory`: where its codes go, and how much is done at a time."""
+"""The plan that keeps a fit within `max_memory`: where codes go, and how much runs at once."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = [
 UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 CODE_BYTES = 2
-ENTRY_BYTES = 8  # of a value that is not zero, in sparse rows
+ENTRY_BYTES = 8  # per non-zero of sparse rows
 SMALLEST_BLOCK = 4096  # rows
-# Of the bound, what is left for pieces of X on their way into codes, tables and the allocator.
+# Share of the bound reserved for chunks of X that are being coded, tables and the allocator.
 SPARE = 1 / 8
-SAMPLE = 2**26  # bytes, where there is no bound
+SAMPLE = 2**26  # bytes, without a bound
 
 
 @dataclass(frozen=True)
 class BytesPerRow:
-    """Bytes a row of X beyond X, y and the codes: once, and for every problem being solved."""
+    """Memory per row beyond X, y and the codes: once, and for each problem being solved."""
 
     shared: float = 0.0
     each: float = 0.0
@@ -48,22 +48,22 @@ class BytesPerRow:
         return BytesPerRow(n * self.shared, n * self.each)
 
 
-# Dual variable, squared length, label; a bit or two for the active set.
+# Dual variable, squared norm, label; a bit or two for the active set.
 NEED_DUAL = BytesPerRow(each=8 + 4 + 1 + 0.25)
-# Order, dual variables and where they start, while a fit goes on with X itself.
+# Order, dual variables and their start, while training continues on X itself.
 NEED_VALUES = BytesPerRow(shared=8, each=16)
-# Scores, derivatives and steps, as measured; tests/training/test_large.py holds it to that.
+# Scores, derivatives and steps, as measured and tested in tests/training/test_large.py.
 NEED_NEWTON = BytesPerRow(each=92)
 NEED_SOFTMAX = BytesPerRow(each=120)  # per output
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What keeps a fit within its bound."""
+    """The limits that keep a fit within its bound."""
 
-    width: int = sys.maxsize  # the most problems to solve at a time
-    rows_per_block: int | None = None  # of codes that go to disk; None: they stay in memory
-    holds_values: bool = True  # whether X itself may be in memory, all of it
+    width: int = sys.maxsize  # largest number of problems solved in parallel
+    rows_per_block: int | None = None  # of codes on disk; None if they are in memory
+    holds_values: bool = True  # whether all of X may be in memory
 
     @property
     def is_bounded(self) -> bool:
@@ -72,7 +72,7 @@ class MemoryPlan:
 
 
 def bytes_of(max_memory: object) -> int | None:
-    """Read `max_memory`: a number of bytes, a text such as "500MB" or "2GiB", or None."""
+    """Return the bytes of `max_memory`: a number, a text such as "500MB" or "2GiB", or None."""
     if max_memory is None:
         return None
     if is_whole(max_memory):
@@ -90,12 +90,12 @@ def bytes_of(max_memory: object) -> int | None:
 
 
 def sample_bytes(bound: int | None) -> int:
-    """Return how many bytes of X in files may be looked at together, to place knots."""
+    """Return how many bytes of an X in files may be read at once, to place knots."""
     return SAMPLE if bound is None else max(1, min(SAMPLE, int(SPARE * bound)))
 
 
 def say_bytes(n: float) -> str:
-    """Write a number of bytes for people."""
+    """Return a number of bytes as text."""
     for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n >= unit:
             return f"{n / unit:.3g} {name}"
@@ -105,12 +105,13 @@ def say_bytes(n: float) -> str:
 def plan_memory(
     bound: int, n_rows: int, row_bytes: float, need: BytesPerRow, width: int
 ) -> MemoryPlan | None:
-    """Divide the bound; `width` problems at a time are wanted. None: it is too small.
+    """Return a plan for `width` problems in parallel, or as many as fit; None if none does.
 
-    `row_bytes` is what the codes of a row take, or its non-zeros if rows are sparse. They stay in
-    memory if they fit beside what every row needs. If not, an eighth of what is left is a block.
-    Neither depends on the width, as the model depends on the blocks; then there is room for as many
-    problems as fit with a block each, and to put a block in order, which takes two.
+    `row_bytes` is the size of the codes of a row, or of its non-zeros if rows are sparse. Codes
+    stay in memory if they fit beside what every row needs. If not, they go to disk in blocks of an
+    eighth of the remaining memory. Neither depends on the width, because the model depends on the
+    blocks. The width is then the number of problems that fit with a block each; putting a block in
+    order takes the memory of two.
     """
     usable = (1 - SPARE) * bound
     left = usable - n_rows * (need.shared + need.each)
@@ -131,7 +132,7 @@ def plan_memory(
 
 
 def least_memory(n_rows: int, row_bytes: float, need: BytesPerRow) -> float:
-    """Return the smallest bound that plan_memory() takes."""
+    """Return the smallest bound that `plan_memory` accepts."""
     rows = n_rows * (need.shared + need.each)
     codes = min(n_rows, 2 * SMALLEST_BLOCK) * row_bytes
     return (rows + codes) / (1 - SPARE)

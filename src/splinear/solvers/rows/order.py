@@ -1,4 +1,4 @@
-"""The random order of the rows of training."""
+"""The random order of the training rows."""
 
 from __future__ import annotations
 
@@ -13,25 +13,29 @@ from splinear._types import AnyArray
 __all__ = ["Order", "divided"]
 
 STREAM = 0x5EED
-_FEW = 2**20  # rows whose order may take twice the memory for a moment
-_STEP = 2**18  # rows at a time, where NumPy would make an index of 8 bytes for each
+_FEW = 2**20  # rows up to which drawing the order may take twice the memory
+_STEP = 2**18  # rows per batch, because NumPy creates an index of 8 bytes per row
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A random place for every row that counts; NOWHERE, the largest number, for the others."""
+    """A random place for every row with a positive weight.
+
+    `places` (n,) holds the largest number of its type for the other rows; `n_rows` rows have a
+    place.
+    """
 
     places: AnyArray
-    n_rows: int  # that count
+    n_rows: int
 
     @classmethod
     def draw(cls, n: int, kept: AnyArray | None, seed: int) -> Order:
-        """Draw the order of n rows, of which those in `kept` count, or all."""
+        """Draw the order of n rows; only those in `kept`, unless it is None, get a place."""
         dtype = np.uint32 if n < 2**32 - 1 else np.uint64
         n_rows = n if kept is None else int(np.count_nonzero(kept))
-        # NumPy shuffles what is as long as a pointer faster, in the same way.
+        # NumPy shuffles items of pointer size faster, with the same result.
         shuffled = np.arange(n_rows, dtype=np.intp if n <= _FEW else dtype)
-        # A stream of its own: data shuffled with the same seed must not come out in order.
+        # A stream of its own, so that data shuffled with the same seed are not put back in order.
         np.random.default_rng([seed, STREAM]).shuffle(shuffled)
         shuffled = shuffled.astype(dtype, copy=False)
         if kept is None:
@@ -41,7 +45,7 @@ class Order:
         return cls(places, n_rows)
 
     def of(self, rows: slice) -> NDArray[np.int64]:
-        """Return the places of some rows, -1 for those that do not count."""
+        """Return the places of a slice of rows; -1 for rows of weight 0."""
         places = self.places[rows]
         out = places.astype(np.int64)
         if not self._has_all:
@@ -49,7 +53,7 @@ class Order:
         return out
 
     def place(self, values: AnyArray) -> AnyArray:
-        """Return one value per row, in the order of training."""
+        """Return values (n,), one per row of X, in training order, (n_rows,)."""
         out = np.empty(self.n_rows, dtype=values.dtype)
         for rows in self._steps():
             if self._has_all:
@@ -61,7 +65,7 @@ class Order:
         return out
 
     def restore(self, values: AnyArray) -> AnyArray:
-        """Undo place(); rows that do not count get 0."""
+        """Return values in the order of X, the inverse of `place`; 0 for rows of weight 0."""
         out = np.zeros(len(self.places), dtype=values.dtype)
         for rows in self._steps():
             places = self.of(rows)
@@ -71,7 +75,7 @@ class Order:
 
     @property
     def _has_all(self) -> bool:
-        """Whether all rows count."""
+        """Whether all rows have a place."""
         return self.n_rows == len(self.places)
 
     def _steps(self) -> Iterator[slice]:
@@ -80,6 +84,6 @@ class Order:
 
 
 def divided(rows: slice, step: int) -> list[slice]:
-    """Return slices of at most this many rows."""
+    """Split a slice into slices of at most `step` rows."""
     starts = range(rows.start, rows.stop, step)
     return [slice(start, min(start + step, rows.stop)) for start in starts]

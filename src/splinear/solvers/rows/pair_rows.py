@@ -1,4 +1,4 @@
-"""Where the training rows stand on the chains of surfaces, and passes over them."""
+"""Positions of the training rows on the chains of surfaces, and passes over them."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ __all__ = [
     "standardized",
 ]
 
-PRICE = 8.0  # of a surface in a product with the Hessian, for each row
-MOST_CELLS = 16  # of a grid along each feature, that of missing values included
+PRICE = 8.0  # relative cost of a surface per row, in a product with the Hessian
+MOST_CELLS = 16  # of a grid per feature, including that of missing values
 
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """Rows as all surfaces of a layout see them: 4 bytes per row and feature that has one.
+    """The rows' positions on the chains of all surfaces, 4 bytes per row and chain.
 
-    Where they were made of values, positions are in double precision.
+    Positions computed from values in full precision have double precision.
 
     Attributes
     ----------
     chains : tuple of Chain
-        Those that surfaces are over.
+        The distinct chains of all surfaces.
     positions : ndarray of shape (n_chains, n_rows)
     groups : tuple of PairGroup
-        Only their shapes and chains matter here.
+        Only their shapes and chains are used here.
     """
 
     chains: tuple[Chain, ...]
@@ -62,30 +62,30 @@ class PairRows:
         return sum(group.n_pairs for group in self.groups)
 
     def first(self, n: int) -> PairRows:
-        """Return the first n rows alone."""
+        """Return the first n rows."""
         return PairRows(self.chains, self.positions[:, :n].copy(), self.groups)
 
     def some(self, numbers: AnyArray) -> PairRows:
-        """Return the rows of these numbers alone."""
+        """Return the rows at these indices."""
         return PairRows(self.chains, self.positions[:, numbers].copy(), self.groups)
 
     def of_values(self, X: AnyArray, numbers: AnyArray) -> PairRows:
-        """Return rows `numbers` of X, of which all columns are given, in double precision."""
+        """Return the rows `numbers` of X, which has all columns, in double precision."""
         positions = [chain.positions(X[numbers, chain.feature]) for chain in self.chains]
         return PairRows(self.chains, np.stack(positions), self.groups)
 
     def scores(self, tables: Floats, n_threads: int) -> Floats:
-        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        """Return the sum of all surfaces, (n_outputs, n_rows), for tables (n_outputs, n_nodes)."""
         return self._core.score(np.ascontiguousarray(tables), n_threads)
 
     def sums(self, R: Floats, n_threads: int) -> Floats:
-        """Return the derivative of sum(R * scores) by the tables, (n_outputs, n_nodes)."""
+        """Return the gradient of sum(R * scores) with respect to tables, (n_outputs, n_nodes)."""
         return self._core.sum(np.ascontiguousarray(R), n_threads)
 
     def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
-        """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group.
+        """Return the diagonal blocks of sum_i h_i B_i B_i' for each row h of H and each group.
 
-        By bands, in shapes (n_pairs, size, 5); see PairGroup.band_distances.
+        Their bands have the shape (n_pairs, size, 5); see PairGroup.band_distances.
         """
         found = self._core.blocks(np.ascontiguousarray(H), n_threads)
         return [split_blocks(own, self.groups) for own in found]
@@ -93,20 +93,20 @@ class PairRows:
 
 @dataclass(frozen=True, eq=False)
 class GridRows:
-    """Rows as cells of grids, in which pairs are looked for.
+    """The rows' cells on coarse grids, from which interactions are found.
 
     Attributes
     ----------
     cells : ndarray of shape (n_features, n_rows)
-        Numbers from 0 to 15.
+        Indices from 0 to 15.
     """
 
     cells: NDArray[np.uint8]
 
     def evidence(self, G: Floats, H: Floats, pairs: AnyArray, n_threads: int) -> Floats:
-        """Return how much pairs (n_pairs, 2) of features say together, (n_outputs, n_pairs).
+        """Return the evidence z for interactions of pairs (n_pairs, 2), (n_outputs, n_pairs).
 
-        G and H (n_outputs, n_rows) are first and second derivatives.
+        G and H (n_outputs, n_rows) are the first and second derivatives of the losses.
         """
         found, to = [], np.ascontiguousarray
         for g, h in zip(G, H, strict=True):
@@ -115,13 +115,16 @@ class GridRows:
 
 
 def nearest_nodes(positions: AnyArray) -> NDArray[np.uint8]:
-    """Return the numbers of the nodes that rows are nearest to, same shape."""
+    """Return the index of the node nearest to each position, in the same shape."""
     nodes: NDArray[np.uint8] = np.clip(np.rint(positions), 0, MOST_CELLS - 1).astype(np.uint8)
     return nodes
 
 
 def standardized(G: Floats, H: Floats) -> Floats:
-    """Return the evidence of grids (n_pairs, n_cells): see core/pairs/evidence.hpp."""
+    """Return the evidence z (n_pairs,) of grids of derivatives G and H (n_pairs, n_cells).
+
+    The formula is in `splinear.training.interactions` and core/pairs/evidence.hpp.
+    """
     q = H / (H + 1.0)
     found = 0.5 * (G**2 / (H + 1.0)).sum(axis=1)
     mean, variance = 0.5 * q.sum(axis=1), 0.5 * (q**2).sum(axis=1)
@@ -132,7 +135,7 @@ def standardized(G: Floats, H: Floats) -> Floats:
 def positions_of(
     chains: Sequence[Chain], table: Table, order: Order, n: int
 ) -> NDArray[np.float32]:
-    """Return where the first n rows of a table in an order stand, (n_chains, n)."""
+    """Return the positions of the first n rows of a table in training order, (n_chains, n)."""
     out = np.empty((len(chains), n), dtype=np.float32)
     columns = np.array([chain.feature for chain in chains], dtype=np.intp)
     for here, piece in table.chunks(columns):

@@ -1,4 +1,4 @@
-"""The parts of training rows, one per group, as the core reads them: values, or non-zeros."""
+"""Uncoded training rows for the core, one object per group: values or non-zeros."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["nonzero_parts", "takes_nonzeros", "value_parts"]
 
 
 def takes_nonzeros(X: Table, layout: Layout) -> bool:
-    """Tell whether rows are trained on by what is not zero in them."""
+    """Return whether only the non-zeros of rows are trained on."""
     return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
 
 
 def value_parts(
     chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool
 ) -> list[_core.Rows]:
-    """Return the rows of these numbers in full precision; if `nonzeros`, only what is not zero."""
+    """Return the rows `numbers` of a chunk in full precision, as values or as non-zeros."""
     if nonzeros:
         return [_entries(as_sparse(chunk), group, numbers, exact=True) for group in layout.groups]
     array = as_dense(chunk)
@@ -47,7 +47,7 @@ def _entries(
 
 
 def nonzero_parts(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[_core.Rows]:
-    """Return what is not zero in all rows, in single precision, in memory or in files."""
+    """Return the non-zeros of all rows in single precision, in memory or in files."""
     if plan.rows_per_block is not None:
         return [
             entries_on_disk(X, order.of, order.n_rows, group, plan.rows_per_block)

@@ -28,34 +28,34 @@ from splinear.tables.table import Table
 
 __all__ = ["TrainingRows"]
 
-COLUMNS_TO_HOLD = 50  # values per row from which on the order of rows stays in memory
+COLUMNS_TO_HOLD = 50  # values per row from which on the rows' order is kept in memory
 
-_PIECE, _SPARSE_PIECE = 2**15, 2**16  # rows of X in full precision
+_PIECE, _SPARSE_PIECE = 2**15, 2**16  # rows per batch of X in full precision
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The rows of X that count, shuffled once so that a pass may take them nearly in order.
+    """The rows of X with a positive weight, shuffled once so that passes may read them in order.
 
-    Every value is rounded to one of at least 32,768 places along its axis, a code of 16 bits: 2
-    bytes per value beyond X, in memory or in a file (4 for a category of more than 65,534 levels).
-    Of a sparse X every value that is not zero takes 8 bytes, its place in single precision. What
-    that rounding costs is seen from X itself, which `values` reads and `exactly` trains on.
+    Every value is rounded to one of at least 32,768 positions along its axis, a 16-bit code. This
+    takes 2 bytes per value beyond X, in memory or in a file (4 for a category with more than 65,534
+    levels). In a sparse X every non-zero takes 8 bytes, with its position in single precision. The
+    effect of the rounding is measured on X itself, which `values` reads and `exactly` trains on.
     """
 
     parts: tuple[_core.Rows, ...]  # one per group of the layout
     layout: Layout
-    kept: AnyArray | None  # (n,) which rows of X count; None: all
-    n_given: int  # rows of X
+    kept: AnyArray | None  # (n_given,) whether each row has a positive weight; None if all have
+    n_given: int  # number of rows of X
     seed: int
-    n_values: int  # read in a pass
+    n_values: int  # number of values read per pass
     is_coded: bool
     table: Table  # X itself
     plan: MemoryPlan = field(default_factory=MemoryPlan)
-    n_first: int | None = None  # only this many of them, see first()
-    pairs: PairRows | None = None  # as surfaces see them, if there are any
+    n_first: int | None = None  # number of rows of a subset, see `first`
+    pairs: PairRows | None = None  # the rows' positions on surfaces, if there are any
     _one_reader: Lock = field(default_factory=Lock, repr=False)
-    _held: Order | None = field(default=None, repr=False)  # where there is memory for it
+    _held: Order | None = field(default=None, repr=False)  # the order, if kept in memory
     is_here = True
 
     @classmethod
@@ -71,10 +71,10 @@ class TrainingRows:
         n_threads: int = 1,
         plan: MemoryPlan | None = None,
     ) -> TrainingRows:
-        """Code the rows of X, or if `exact` note their order; of a sparse X, take the non-zeros.
+        """Return the rows of X as codes, in full precision if `exact`, or as non-zeros if sparse.
 
-        Where there are gaps, the mean m_j of the basis over the rows, by their `weights`, becomes
-        part of the layout.
+        For groups with gaps, the weighted mean m_j of the basis over the rows is stored in the
+        layout.
         """
         plan = plan or MemoryPlan()
         order = Order.draw(X.shape[0], kept, seed)
@@ -93,13 +93,13 @@ class TrainingRows:
             else X.shape[0] * sum(g.n_features for g in layout.groups)
         )
         rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
-        # 4 bytes per row, which are little beside the codes of many columns.
+        # 4 bytes per row, little compared to the codes of many columns.
         if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * X.shape[0]:
             rows = replace(rows, _held=order)
         return rows.with_gap_means(rows, weights, n_threads)
 
     def exactly(self) -> TrainingRows:
-        """Return the same rows in full precision, in the same order; X is in memory then."""
+        """Return the same rows in full precision, in the same order, with all of X in memory."""
         numbers, whole = self.place(np.arange(self.n_given)), self.table.whole()
         parts = value_parts(whole, self.layout, numbers, takes_nonzeros(self.table, self.layout))
         return replace(
@@ -111,14 +111,14 @@ class TrainingRows:
         )
 
     def values(self, only: NDArray[np.bool_] | None = None) -> Iterator[ValuePiece]:
-        """Yield X itself in full precision, some rows at a time, in the order of X.
+        """Yield X itself in full precision, in batches of rows, in the order of X.
 
-        `only` says which of the rows, in the order of training; None: all.
+        `only` (n_rows,) selects rows, in training order; None for all.
         """
         if only is not None:
             yield from self._pieces(only)
             return
-        with self._one_reader:  # the others wait for what it has read
+        with self._one_reader:  # other threads wait for its result
             all_of_it = self._only_piece
         if all_of_it is None:
             yield from self._pieces()
@@ -127,7 +127,7 @@ class TrainingRows:
 
     @cached_property
     def _only_piece(self) -> ValuePiece | None:
-        """A sparse X that is one piece, for the problems of all outputs; None: it is not."""
+        """A sparse X that fits into one batch, shared by all outputs; None if it does not."""
         if not takes_nonzeros(self.table, self.layout) or self.n_rows > self._piece_rows:
             return None
         first = next(self._pieces(), None)
@@ -135,7 +135,8 @@ class TrainingRows:
 
     @property
     def _piece_rows(self) -> int:
-        # Pieces of a long table need little memory; adding up their tables must cost little too.
+        # Batches must be small to save memory, but not so small that adding their sums is
+        # expensive.
         least = _SPARSE_PIECE if takes_nonzeros(self.table, self.layout) else _PIECE
         return max(least, self.table.rows_of(2 * self.layout.n_parameters))
 
@@ -143,7 +144,7 @@ class TrainingRows:
         order, step = self.order(), self._piece_rows
         nonzeros = takes_nonzeros(self.table, self.layout)
         for rows, chunk in self.table.long_chunks():
-            # Of sparse rows each piece would go through the whole chunk; of others few may count.
+            # Batches of sparse rows would each go through the whole chunk.
             for some in [rows] if nonzeros else divided(rows, 2 * step):
                 places, begin = order.of(some), some.start - rows.start
                 inside = np.arange(begin, begin + len(places))
@@ -167,29 +168,29 @@ class TrainingRows:
 
     @cached_property
     def n_rows(self) -> int:
-        """Rows that count."""
+        """Number of rows with a positive weight, or of rows in the subset."""
         if self.n_first is not None:
             return self.n_first
         return self.n_given if self.kept is None else int(np.count_nonzero(self.kept))
 
     @cached_property
     def groups(self) -> list[_core.Group]:
-        """The groups of the layout over these rows, for the core."""
+        """The compiled groups of the layout, on these rows."""
         pairs = zip(self.layout.groups, self.parts, strict=True)
         return [group.core(part) for group, part in pairs]
 
     def with_layout(self, layout: Layout) -> TrainingRows:
-        """Return the same rows for a layout of the same groups, with other variances or means."""
+        """Return the rows with a layout of the same groups, with other variances or means."""
         return replace(self, layout=layout)
 
     def in_unit(self, unit: float, n_threads: int) -> tuple[list[_core.Group], AnyArray | None]:
-        """Return the groups for embeddings in a unit of which this is the square, and their norms.
+        """Return the groups with embeddings divided by sqrt(unit), and the rows' squared norms.
 
-        The squared norms of sparse rows, of which there may be many outputs, are computed once for
-        all of them. None: the core computes those of each output, and keeps them no longer than it
-        needs them. On disk that takes a while, and can be stopped.
+        The squared norms of sparse rows are computed once for all outputs. Otherwise they are None,
+        and the core computes them for each output and frees them after use; for rows on disk this
+        takes a while, and can be interrupted.
         """
-        with self._one_reader:  # the others wait for what it computes
+        with self._one_reader:  # other threads wait for its result
             if unit not in self._in_units:
                 groups = self.with_layout(self.layout.scaled(1.0 / unit)).groups
                 shares = takes_nonzeros(self.table, self.layout) and not self.is_on_disk
@@ -202,20 +203,20 @@ class TrainingRows:
         return {}
 
     def placed(self, groups: tuple[PairGroup, ...], table: Table) -> PairRows:
-        """Return where the rows stand on surfaces; their values are those of a table."""
+        """Return the rows' positions on surfaces, from the values of a table."""
         chains = chains_of(groups)
         return PairRows(chains, positions_of(chains, table, self.order(), self.n_rows), groups)
 
     def nearest(self, chains: Sequence[Chain], table: Table, n: int) -> GridRows:
-        """Return the first n rows as cells of grids, whose values are those of a table."""
+        """Return the cells of the first n rows on coarse grids, from the values of a table."""
         return GridRows(nearest_nodes(positions_of(chains, table, self.order(), n)))
 
     def with_pairs(self, layout: Layout, pairs: PairRows) -> TrainingRows:
-        """Return the same rows for a layout that has surfaces, too."""
+        """Return the rows with a layout that has surfaces as well."""
         return replace(self, layout=layout, pairs=pairs)
 
     def first(self, n: int) -> TrainingRows:
-        """Return the first n rows alone: a sample, as rows are in random order."""
+        """Return the first n rows, which are a sample, because rows are in random order."""
         if n >= self.n_rows:
             return self
         parts = tuple(_core.first_rows(part, n) for part in self.parts)
@@ -223,9 +224,9 @@ class TrainingRows:
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
     def some(self, numbers: AnyArray, n_threads: int = 1) -> TrainingRows:
-        """Return the rows of these numbers alone, in the order of training, for passes over them.
+        """Return the rows at these indices in training order, for passes over them.
 
-        What is given per row of X has no place among them.
+        `place` and `restore` do not apply to them.
         """
         at = numbers.astype(np.int64)
         parts = tuple(_core.some_rows(part, at, n_threads) for part in self.parts)
@@ -235,16 +236,16 @@ class TrainingRows:
 
     @property
     def n_sampled(self) -> int:
-        """Rows that a sample of them may have at most: else it is all of them."""
+        """Largest number of rows of a proper sample."""
         return self.n_rows - 1
 
     def sampled(
         self, curvature: Curvature, n: int, n_threads: int = 1
     ) -> tuple[TrainingRows, Curvature]:
-        """Return about n rows and their second derivatives, which stand for all.
+        """Return a sample of about n rows, and its second derivatives weighted to represent all.
 
-        Rows are taken by how much they add to the Hessian, and weigh accordingly; where a model is
-        sure of most rows, few of them make nearly all of it.
+        Rows are sampled by their contribution to the Hessian. If the model is certain about most
+        rows, a few others make up nearly all of it.
         """
         numbers, weights = sample_rows(curvature.diagonal, n, self.is_on_disk, n_threads)
         some = self.first(n) if self.is_on_disk else self.some(numbers, n_threads)
@@ -252,40 +253,39 @@ class TrainingRows:
 
     @property
     def value_price(self) -> float:
-        """What a value costs in a pass over the rows: numbers that are multiplied and added."""
+        """Cost of a value in a pass over the rows, in multiplications and additions."""
         return 2.0 if self.is_coded else 20.0
 
     def adopted(self, total: LossSum) -> LossSum:
-        """Return a sum of losses over these rows as it is: they are here."""
+        """Return a sum of losses unchanged, because these rows are in this process."""
         return total
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether the rows are in a file, of which a block at a time is in memory."""
+        """Whether the rows are in a file, with one block at a time in memory."""
         return self.plan.rows_per_block is not None
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
-        """Return sum_k f_k(x_i) of every output and every row that counts.
+        """Return sum_k f_k(x_i) for every output and row, (n_outputs, n_rows), in training order.
 
-        `parameters` is (n_outputs, n_parameters); the result (n_outputs, n_rows), in the order of
-        training.
+        `parameters` is (n_outputs, n_parameters).
         """
         return self.table_scores(self.layout.tables(parameters), n_threads)
 
     def table_scores(self, tables: Floats, n_threads: int = 1) -> Floats:
-        """Return the same, from tables."""
+        """Return the scores for tables (n_outputs, n_parameters)."""
         return all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
 
     def zero_scores(self, n_outputs: int) -> Floats:
-        """Return the scores of parameters that are 0."""
+        """Return the scores for parameters that are all 0."""
         return np.zeros((n_outputs, self.n_rows))
 
     def curved(
         self, parameters: Floats, h: Floats, n_threads: int = 1
     ) -> tuple[Floats, float, Floats]:
-        """Return the scores of one output's curves, and sums(h * scores), in one call.
+        """Return scores, a level and sums(h * scores) of one output's curves, in one call.
 
-        Scores have a level added, which is returned too, at which the sum of h * scores is 0.
+        The level is a constant, added to the scores, such that h * scores sums to 0 over rows.
         """
         tables = np.ascontiguousarray(self.layout.tables(parameters))
         scores, level, sums = _core.curved_sums(
@@ -294,36 +294,36 @@ class TrainingRows:
         return scores[None], level, self.layout.gather(sums[None])
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the derivative of sum(R * scores(parameters)) by parameters, R (n_outputs, n)."""
+        """Return the gradient of sum(R * scores) with respect to parameters, R (n_outputs, n)."""
         return self.layout.gather(self.raw_sums(R, n_threads))
 
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the same derivative by the entries of the tables, in which gaps stand alone."""
+        """Return the gradient of sum(R * scores) with respect to the tables."""
         return all_sums(self.groups, self.pairs, R, n_threads)
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
-        """Return the diagonal blocks of sum_i h_i B_i B_i' of curves, per row h of H and group.
+        """Return the curves' diagonal blocks of sum_i h_i B_i B_i', for each row h of H and group.
 
-        By bands, in shapes (n_features, stride, support): entry [j, k, p] is that of functions k
-        and k + p. The row of a gap holds the sum of h over gaps.
+        Their bands have the shape (n_features, stride, support): entry [j, k, p] is that of
+        functions k and k + p. The last k, for gaps, holds the sum of h over rows with a gap.
         """
         flat = _core.blocks_many(self.groups, np.ascontiguousarray(H), n_threads)
         return [split_blocks(own, self.layout.groups) for own in flat.reshape(len(H), -1)]
 
     def place(self, values: AnyArray) -> AnyArray:
-        """Return one value per row of X, (n_given,), in the order of training, (n_rows,)."""
+        """Return values (n_given,), one per row of X, in training order, (n_rows,)."""
         return self.order().place(values)[: self.n_first]
 
     def weight(self, weights: Floats | None) -> float:
-        """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
+        """Return the total weight of these rows, given that of every row of X (None if all 1)."""
         return float(self.n_rows if weights is None else self.place(weights).sum())
 
     def restore(self, values: AnyArray) -> AnyArray:
-        """Undo place(); rows that do not count get 0."""
+        """Return values in the order of X, the inverse of `place`; 0 for rows of weight 0."""
         return self.order().restore(values)
 
     def order(self) -> Order:
-        """Return the order of training; unless it is held, it is drawn again."""
+        """Return the training order, which is drawn again unless it is kept in memory."""
         return self._held or Order.draw(self.n_given, self.kept, self.seed)
 
     def holding_order(self) -> TrainingRows:
@@ -333,7 +333,7 @@ class TrainingRows:
     def with_gap_means(
         self, over: TrainingRows, weights: Floats | None, n_threads: int
     ) -> TrainingRows:
-        """Return the rows with m_j of groups that have gaps, over these rows or finer ones."""
+        """Return the rows with m_j of groups that have gaps, computed over the rows `over`."""
         if not any(group.has_gaps for group in self.layout.groups):
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
@@ -344,7 +344,7 @@ class TrainingRows:
         return self.with_layout(self.layout.with_gap_means(sums, float(w.sum())))
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
-        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        """Return `scores` and `sums` for X in full precision, reading it once."""
         R = np.ascontiguousarray(R)
         F, sums = np.zeros_like(R), np.zeros_like(parameters)
         for piece in self.values():
@@ -353,7 +353,7 @@ class TrainingRows:
         return F, sums
 
     def weighted_first(self, weights: Floats | None, n: int) -> tuple[TrainingRows, Floats]:
-        """Return the first n rows, or all, and their weights, given that of every row of X."""
+        """Return the first n rows and their weights, or all rows if the n have no weight."""
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
         if n < self.n_rows and w[:n].sum() > 0:
             return self.first(n), w[:n]

@@ -1,4 +1,4 @@
-"""Some rows of X in full precision; and scores of rows, and sums over them, in whatever form."""
+"""A batch of rows of X in full precision; scores and sums over rows in any form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ValuePiece", "all_scores", "all_sums"]
 
 @dataclass(frozen=True, eq=False)
 class ValuePiece:
-    """Some rows of X in full precision, and where they stand in the order of training."""
+    """A batch of rows of X in full precision, and their places in training order."""
 
     layout: Layout
     groups: list[_core.Group]
@@ -25,19 +25,19 @@ class ValuePiece:
     pairs: PairRows | None
 
     def scores(self, parameters: Floats, n_threads: int) -> Floats:
-        """Return what TrainingRows.scores does, (n_outputs, n_rows of the piece)."""
+        """Return the scores (n_outputs, n_rows of the batch); see TrainingRows.scores."""
         return self.table_scores(self.layout.tables(parameters), n_threads)
 
     def table_scores(self, tables: Floats, n_threads: int) -> Floats:
-        """Return the same, from tables."""
+        """Return the scores for tables; see TrainingRows.table_scores."""
         return all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
 
     def sums(self, R: Floats, n_threads: int) -> Floats:
-        """Return what TrainingRows.sums does, for R (n_outputs, n_rows of the piece)."""
+        """Return the sums for R (n_outputs, n_rows of the batch); see TrainingRows.sums."""
         return self.layout.gather(self.raw_sums(R, n_threads))
 
     def raw_sums(self, R: Floats, n_threads: int) -> Floats:
-        """Return what TrainingRows.raw_sums does."""
+        """Return the sums with respect to tables; see TrainingRows.raw_sums."""
         return all_sums(self.groups, self.pairs, R, n_threads)
 
 
@@ -60,7 +60,7 @@ def all_scores(
 def all_sums(
     groups: list[_core.Group], pairs: PairRows | None, R: Floats, n_threads: int
 ) -> Floats:
-    """Return the sums over rows of curves' functions, then of surfaces', (n_outputs, n)."""
+    """Return the gradient of sum(R * scores) with respect to tables, (n_outputs, n_parameters)."""
     flat: Floats = _core.sum_many(groups, np.ascontiguousarray(R), n_threads)
     sums = flat.reshape(len(R), -1)
     if pairs is None:

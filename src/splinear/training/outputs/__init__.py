@@ -1,1 +1,1 @@
-"""What the outputs of a model stand for: classes, labels or numbers."""
+"""What y holds and what scores stand for: classes, labels or numbers."""

@@ -1,7 +1,7 @@
-"""Outputs, which turn scores into predictions, and targets, which turn y into problems.
+"""Interfaces of outputs, which turn scores into predictions, and of targets, made from y.
 
-Outputs are what a fitted estimator keeps. A target is y in the form that is trained on, together
-with the outputs that it asks for; it is gone after the fit.
+A reader checks y and returns a target, which poses the problems that solvers minimize. A target
+exists during fit only; its outputs are stored in the fitted estimator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "Target",
 ]
 
-Problems = Callable[[int], Problem]  # from the number of an output to its problem
+Problems = Callable[[int], Problem]  # from the index of an output to its problem
 
 
 class Outputs(Protocol):
@@ -39,15 +39,15 @@ class Outputs(Protocol):
 
     @property
     def together(self) -> int:
-        """Number of outputs that are one problem for Newton's method."""
+        """Number of outputs that Newton's method trains as one problem."""
         ...
 
     def label(self, output: int) -> object:
-        """Name what an output stands for; None if there is only one."""
+        """Return the class or label of an output; None if there is only one."""
         ...
 
     def predict(self, scores: Floats) -> AnyArray:
-        """Return the predictions, (n_rows,) or one per label."""
+        """Return the predictions, (n_rows,) or (n_rows, n_labels)."""
         ...
 
 
@@ -56,75 +56,75 @@ class ClassOutputs(Outputs, Protocol):
 
     @property
     def classes(self) -> AnyArray:
-        """The classes, or the numbers of the labels."""
+        """The classes, or the indices of the labels."""
         ...
 
     def decision(self, scores: Floats) -> Floats:
-        """Return the scores as decision_function does."""
+        """Return the scores in the shape of decision_function."""
         ...
 
 
 class NumberOutputs(Outputs, Protocol):
-    """Outputs that stand for a number."""
+    """Outputs that predict a number."""
 
     def unit(self, target: str) -> str:
-        """Name what the score is of, given a name of the target."""
+        """Return the name of the score's unit, given the name of the target."""
         ...
 
     def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
-        """Return the share of what varies in y that is predicted, 1 at most."""
+        """Return the explained share of the variance or deviance of y, at most 1."""
         ...
 
 
 class Target(Protocol):
-    """What is to be learned from the rows of X."""
+    """The target of a fit: y, read and checked."""
 
     @property
     def outputs(self) -> Outputs:
-        """What the model will predict."""
+        """How the model's scores become predictions."""
         ...
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes per row that it takes."""
+        """Memory per row."""
         ...
 
     @property
     def spread(self) -> float:
-        """The unit of the scores."""
+        """The scale of the scores: for regression, the standard deviation of y."""
         ...
 
     def center(self, rows: WeightedRows) -> float:
-        """Return the number that is subtracted before training, and belongs to the intercept."""
+        """Return the number subtracted from y before training and added to the intercept after."""
         ...
 
     def unit(self, rows: WeightedRows) -> float:
-        """Return the number that what is left is divided by."""
+        """Return the number that the centered y is divided by before training."""
         ...
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the problem of each output, for C = 1; `bias` is B."""
+        """Return the problem of each output, for C = 1; `bias` is B."""
         ...
 
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return the sums of losses, together of all outputs."""
+        """Return the sums of losses to minimize, which together have all outputs."""
         ...
 
 
 class SeparateOutputs:
-    """A target whose outputs know nothing of each other: a sum of losses each.
+    """Base of targets whose outputs are independent problems.
 
-    Scores have no unit, and nothing is subtracted, unless a subclass says so.
+    Scores have unit 1 and y is not centered, unless a subclass says so.
     """
 
     outputs: Outputs
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the problem of each output."""
+        """Return the problem of each output."""
         raise NotImplementedError
 
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return a sum of losses per output."""
+        """Return one sum of losses per output."""
         problem_of = self.problems(rows, loss, bias=1.0)
         return [Separable(problem_of(k), loss) for k in range(self.outputs.n_outputs)]
 
@@ -145,13 +145,16 @@ class SeparateOutputs:
 
 
 class Reader(Protocol):
-    """Makes a target of y: what kind it is, is decided here and nowhere else."""
+    """Turns y into a target. Its kind is decided here and nowhere else."""
 
     @property
     def numeric(self) -> bool:
-        """Whether y holds a number per row, and not a class or several labels."""
+        """Whether y holds one number per row, and not classes or labels."""
         ...
 
     def read(self, y: AnyArray, kept: AnyArray | None) -> Target:
-        """Check y (n,) or (n, n_labels); `kept` (n,) marks the rows that count."""
+        """Check y (n,) or (n, n_labels) and return the target.
+
+        `kept` (n,) marks the rows with a positive weight; None if all have one.
+        """
         ...

@@ -1,4 +1,4 @@
-"""From y to classes or labels."""
+"""Reads y as classes or as an indicator matrix of labels."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from splinear.training.outputs.labels import MultiLabel, MultiLabelTarget
 
 __all__ = ["ClassReader", "numbered"]
 
-FEW = 2_000  # rows that scikit-learn looks at one by one
-MOST_COUNTED = 2**16  # classes from 0 on that are told apart by counting
+FEW = 2_000  # rows up to which y is passed to scikit-learn as it is
+MOST_COUNTED = 2**16  # integer classes below this are found by counting, which is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,11 @@ class ClassReader:
     ----------
     class_weight : dict, "balanced" or None
     coupled : bool
-        Whether several classes are trained together, by softmax, or each against the rest.
+        Whether several classes are trained by softmax (True) or one-vs-rest (False).
     classes : ndarray or None
-        All classes that there are, sorted; None: those of the rows that count.
+        All classes, sorted; None to take those of rows with a positive weight.
     relative : bool
-        Whether weights of classes say how classes compare, and not how much all rows count.
+        Whether class weights are rescaled to keep the total information of the rows.
     """
 
     class_weight: ClassWeight
@@ -49,11 +49,11 @@ class ClassReader:
 
     @property
     def numeric(self) -> bool:
-        """Whether y holds a number per row."""
+        """False: y holds classes."""
         return False
 
     def read(self, y: AnyArray, kept: AnyArray | None) -> Target:
-        """Find the classes (or take those given), and number the rows."""
+        """Find the classes, or compare with those given, and code the rows by class."""
         if not hasattr(y, "toarray") and y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         kind = _kind(y)
@@ -83,7 +83,7 @@ class ClassReader:
         return MultiLabelTarget(labels, indicator, self.class_weight, self.relative)
 
     def _found(self, found: AnyArray) -> AnyArray:
-        """Return the classes, once those found have been compared with those that are known."""
+        """Return the classes; raise if there is only one, or one that was not given."""
         if self.classes is None:
             if len(found) < 2:
                 raise ValueError(
@@ -99,8 +99,9 @@ class ClassReader:
 
 
 def _kind(y: AnyArray) -> str:
-    """Return scikit-learn's name for the type of a target; refuse one that has no classes."""
-    # Of many rows the distinct values suffice: twice each, as single ones are warned about.
+    """Return scikit-learn's name for the type of y; raise if y does not hold classes."""
+    # Of many rows, the distinct values suffice. They are passed twice, because scikit-learn warns
+    # if most values occur once.
     few = y.ndim > 1 or len(y) <= (FEW if y.dtype.kind in "biuf" else STEP)
     example = y if few else np.tile(_distinct(y, None), 2)
     check_classification_targets(example)
@@ -112,7 +113,7 @@ def _distinct(y: AnyArray, kept: AnyArray | None) -> AnyArray:
 
 
 def _each_once(values: AnyArray) -> AnyArray:
-    """Return the distinct values in order; whole numbers that are close together are counted."""
+    """Return the sorted distinct values; small integers are found by counting."""
     if values.dtype.kind in "biu" and len(values):
         least, most = int(values.min()), int(values.max())
         if least >= 0 and most < MOST_COUNTED:
@@ -122,9 +123,9 @@ def _each_once(values: AnyArray) -> AnyArray:
 
 
 def numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
-    """Return the number of each row's class.
+    """Return the index of each row's class, (n,).
 
-    A class seen only in rows that do not count gets the number of some other class.
+    A class that occurs only in rows of weight 0 gets the index of some other class.
     """
     if len(classes) == 2:
         return np.asarray(y > classes[0]).astype(np.int8)

@@ -1,4 +1,4 @@
-"""How much rows count by their class."""
+"""Weights of rows by their class."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ __all__ = ["ClassWeight", "class_weights", "costs_by_class", "evened", "kept_pie
 
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
 
-STEP = 2**20  # rows at a time, so that no temporary array is as long as y
+STEP = 2**20  # rows per batch, so that no temporary array is as long as y
 
 
 def class_weights(
     class_weight: ClassWeight, classes: AnyArray, index: AnyArray, kept: AnyArray | None
 ) -> Floats:
-    """Return the weight of every class; one without rows weighs 1 under "balanced".
+    """Return the weight of every class, (n_classes,).
 
-    `index` (n,) holds the number of each row's class, and `kept` (n,) marks the rows that count.
+    `index` (n,) holds the index of each row's class; `kept` (n,) marks the rows with a positive
+    weight. Under "balanced", a class without rows has weight 1.
     """
     weights = np.ones(len(classes))
     if class_weight is None:
@@ -48,7 +49,7 @@ def costs_by_class(
     *,
     relative: bool,
 ) -> Floats:
-    """Return what the rows of every class cost; if relative, no more together than they say."""
+    """Return the weight of every class, (n_classes,); if `relative`, rescaled by `evened`."""
     weights = class_weights(class_weight, classes, index, rows.kept)
     if class_weight is None or not relative:
         return weights
@@ -61,17 +62,17 @@ def costs_by_class(
 
 
 def evened(weights: Floats, totals: Floats) -> Floats:
-    """Scale the weights of classes so that rows count for as much as they say.
+    """Scale class weights to keep the information that the rows have.
 
-    A smoothness that is chosen from the data would otherwise take a row of a rare class that weighs
-    much for many rows. In a model without curves, of shares p by weight, the gradients w (e_y - p)
-    of the rows then have as much variance as the rows have information, w (1 - |p|^2) each.
-    `totals` are the sums of what the rows of each class weigh without these.
+    Otherwise REML would take one heavily weighted row of a rare class for many rows. The scale is
+    such that, in a model without curves and with class shares p by weight, the gradients w (e_y -
+    p) of the rows have a variance equal to the rows' information, w (1 - |p|^2) each. `totals`
+    (n_classes,) are the sums of the sample weights of each class.
     """
     most = float(weights.max())
     if not most > 0.0:
         return weights
-    w = weights / most  # squares of the weights themselves may be infinite
+    w = weights / most  # so that squares do not overflow
     weight = totals * w
     p = weight / max(float(weight.sum()), 1e-300)
     information = float(weight.sum() * (1.0 - p @ p))
@@ -80,7 +81,7 @@ def evened(weights: Floats, totals: Floats) -> Floats:
 
 
 def _check(classes: AnyArray, weights: Floats) -> None:
-    """Refuse weights that are negative, infinite or not a number, and name their class."""
+    """Raise if a weight is negative, infinite or NaN, naming its class."""
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
         name, weight = classes[wrong[0]], weights[wrong[0]]
@@ -90,7 +91,7 @@ def _check(classes: AnyArray, weights: Floats) -> None:
 
 
 def kept_pieces(values: AnyArray, kept: AnyArray | None) -> Iterator[AnyArray]:
-    """Yield the values of the rows that count, in pieces."""
+    """Yield the values of the rows in `kept`, in batches."""
     for start in range(0, len(values), STEP):
         piece = values[start : start + STEP]
         yield piece if kept is None else piece[kept[start : start + STEP]]

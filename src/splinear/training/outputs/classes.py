@@ -1,4 +1,4 @@
-"""One class per row: two classes, several against the rest, or several by softmax."""
+"""One class per row: two classes, one-vs-rest, or softmax."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = [
 ]
 
 
-SIGNS = np.array([-1.0, 1.0])  # of the scores of the first and of the second class
+SIGNS = np.array([-1.0, 1.0])  # sign of the score for the first and second class
 
 
 @dataclass(frozen=True, eq=False)
 class Binary:
-    """Two classes have one output, whose score is positive for the second."""
+    """Two classes: one output, whose score is positive for the second class."""
 
     classes: AnyArray
     n_outputs: int = 1
     together: int = 1
 
     def label(self, output: int) -> object:
-        """Return None: there is only one output."""
+        """Return None, because there is only one output."""
         del output
         return None
 
@@ -61,7 +61,7 @@ class Binary:
 
 @dataclass(frozen=True, eq=False)
 class OneVsRest:
-    """Several classes have an output each, and the highest score wins."""
+    """Several classes: one output each; the highest score wins."""
 
     classes: AnyArray
 
@@ -72,7 +72,7 @@ class OneVsRest:
 
     @property
     def together(self) -> int:
-        """Every class is a problem of its own."""
+        """1, because every class is a problem of its own."""
         return 1
 
     def label(self, output: int) -> object:
@@ -90,11 +90,11 @@ class OneVsRest:
 
 @dataclass(frozen=True, eq=False)
 class Softmax(OneVsRest):
-    """The same, where scores are logarithms of probabilities, up to a number per row."""
+    """Several classes whose scores are log-probabilities, up to a constant per row."""
 
     @property
     def together(self) -> int:
-        """All classes are one problem."""
+        """The number of classes, which are one problem."""
         return self.n_outputs
 
     def probabilities(self, scores: Floats) -> Floats:
@@ -105,9 +105,9 @@ class Softmax(OneVsRest):
 
 @dataclass(frozen=True, eq=False)
 class BinaryTarget(SeparateOutputs):
-    """Two classes: one problem, in which each of them has its weight.
+    """Two classes: one problem, with one weight per class.
 
-    `index` (n,) holds the number of each row's class.
+    `index` (n,) holds the index of each row's class.
     """
 
     outputs: Binary
@@ -117,11 +117,11 @@ class BinaryTarget(SeparateOutputs):
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes of the numbers of the classes."""
+        """Memory of `index`."""
         return BytesPerRow(shared=self.index.itemsize)
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the problem of the second class against the first."""
+        """Return the problem of the second class against the first."""
         costs = costs_by_class(
             self.class_weight, self.outputs.classes, self.index, rows, relative=self.relative
         )
@@ -131,9 +131,9 @@ class BinaryTarget(SeparateOutputs):
 
 @dataclass(frozen=True, eq=False)
 class OneVsRestTarget(SeparateOutputs):
-    """Several classes: a problem each, in which every row weighs by its own class.
+    """Several classes: one problem each; a row has the weight of its own class in all of them.
 
-    `index` (n,) holds the number of each row's class.
+    `index` (n,) holds the index of each row's class.
     """
 
     outputs: OneVsRest
@@ -143,16 +143,16 @@ class OneVsRestTarget(SeparateOutputs):
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes of the numbers of the classes, and of weights by class."""
+        """Memory of `index`, and of the weights by class."""
         return BytesPerRow(shared=self.index.itemsize + (0 if self.class_weight is None else 16))
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the problems of each class against the rest."""
+        """Return the problems of each class against the rest."""
         placed, alike = self._placed(rows), np.ones(2)
         return lambda k: sided(rows, self.index == k, alike, placed, loss, bias)
 
     def _placed(self, rows: WeightedRows) -> Floats | None:
-        """Return the weights of rows times those of their classes, in the order of training."""
+        """Return the sample weights times the class weights, in training order."""
         if self.class_weight is None:
             return rows.place_weights()
         by_class = costs_by_class(
@@ -163,12 +163,12 @@ class OneVsRestTarget(SeparateOutputs):
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxTarget(OneVsRestTarget):
-    """Several classes, whose losses Newton's method takes together."""
+    """Several classes, coupled in one problem by the softmax loss."""
 
     outputs: Softmax
 
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
-        """Return the one sum of all classes: the log-loss, whichever `loss` two classes have."""
+        """Return one sum for all classes: the softmax log-loss, whatever `loss` is."""
         del loss
         placed, index = self._placed(rows), rows.rows.place(self.index)
         cost = np.ones(rows.rows.n_rows) if placed is None else placed
@@ -183,9 +183,9 @@ def sided(
     loss: ConvexLoss,
     bias: float,
 ) -> Problem:
-    """Pose the problem of the members (n_given,) of a class against the others.
+    """Return the problem of a class against the others; `member` (n_given,) marks its rows.
 
-    `costs` (2,) are those of others and of members; `weights` are in the order of training.
+    `costs` (2,) are the weights of the others and of the members; `weights` are in training order.
     """
     return Problem(
         y=rows.rows.place(np.where(member, np.int8(1), np.int8(-1))),

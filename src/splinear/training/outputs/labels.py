@@ -1,4 +1,4 @@
-"""Several labels per row, or none: each is a question of yes or no."""
+"""Any number of labels per row: one binary problem per label."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["MultiLabel", "MultiLabelTarget"]
 
 @dataclass(frozen=True, eq=False)
 class MultiLabel:
-    """Every label has an output, whose score is positive for rows that have it."""
+    """Labels: one output each, whose score is positive for rows that have the label."""
 
     n_outputs: int
     together: int = 1
 
     @property
     def classes(self) -> AnyArray:
-        """The numbers of the labels."""
+        """The indices of the labels."""
         return np.arange(self.n_outputs)
 
     def label(self, output: int) -> object:
-        """Return the number of the label of an output; None if there is only one."""
+        """Return the index of an output's label; None if there is only one."""
         return None if self.n_outputs == 1 else self.classes[output]
 
     def decision(self, scores: Floats) -> Floats:
@@ -51,9 +51,9 @@ class MultiLabel:
 
 @dataclass(frozen=True, eq=False)
 class MultiLabelTarget(SeparateOutputs):
-    """Labels: a problem each. 0 and 1 are the classes that have weights, of every label.
+    """Labels: one problem each, with class weights for the classes 0 and 1.
 
-    `indicator` (n, n_labels) holds 0 and 1.
+    `indicator` (n, n_labels) is 1 for the labels of a row and 0 for the others.
     """
 
     outputs: MultiLabel
@@ -63,11 +63,11 @@ class MultiLabelTarget(SeparateOutputs):
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes of the indicator."""
+        """Memory of the indicator."""
         return BytesPerRow(shared=self.indicator.itemsize * self.indicator.shape[1])
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the problems of rows with a label against those without."""
+        """Return the problems of rows with a label against those without it."""
         placed, classes = rows.place_weights(), np.array([0, 1])
 
         def problem_of(k: int) -> Problem:

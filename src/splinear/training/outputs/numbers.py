@@ -17,22 +17,22 @@ from splinear.training.weighted import WeightedRows
 
 __all__ = ["NumberReader", "Regression", "RegressionTarget", "power_of_two"]
 
-LARGEST = 1e37  # of targets
+LARGEST = 1e37  # absolute value of a target
 
 
 @dataclass(frozen=True)
 class Regression:
-    """The one score is the prediction."""
+    """Regression: the single score is the prediction."""
 
     n_outputs: int = 1
     together: int = 1
 
     def unit(self, target: str) -> str:
-        """Name what the score is of."""
+        """Return the name of the target, which the score predicts."""
         return target
 
     def label(self, output: int) -> object:
-        """Return None: there is only one output."""
+        """Return None, because there is only one output."""
         del output
         return None
 
@@ -47,11 +47,11 @@ class Regression:
 
 @dataclass(frozen=True, eq=False)
 class RegressionTarget(SeparateOutputs):
-    """`values` (n,); `fixed_center`, or else their mean, is subtracted.
+    """Targets `values` (n,), minus `fixed_center` or else their mean.
 
-    Without it sums of squares would lose digits, and a penalized intercept would be pulled to 0.
-    If `standardized`, what is left is divided by a power of 2, which changes no bits, so that no
-    square is beyond the largest or the smallest number.
+    Without centering, sums of squares would lose digits, and a penalized intercept would be pulled
+    to 0. If `standardized`, the centered targets are also divided by a power of 2, which is exact,
+    so that squares neither overflow nor underflow.
     """
 
     values: Floats
@@ -61,24 +61,24 @@ class RegressionTarget(SeparateOutputs):
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes of the values, of what the center leaves, and of that in the order of training."""
+        """Memory of the values, of the centered values, and of those in training order."""
         return BytesPerRow(shared=16, each=8)
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the values; 1 if they are all the same."""
+        """The standard deviation of the values; 1 if they are all equal."""
         return float(np.std(self.values)) or 1.0
 
     def center(self, rows: WeightedRows) -> float:
-        """Return what is subtracted from the values."""
+        """Return the number subtracted from the values."""
         return rows.mean(self.values) if self.fixed_center is None else self.fixed_center
 
     def unit(self, rows: WeightedRows) -> float:
-        """Return what the rest of the values is divided by."""
+        """Return the number that the centered values are divided by."""
         return power_of_two(self._left(rows)) if self.standardized else 1.0
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the one problem."""
+        """Return the single problem."""
         left = self._left(rows)
         problem = Problem(
             y=np.ones(rows.rows.n_rows, dtype=np.int8),
@@ -92,29 +92,29 @@ class RegressionTarget(SeparateOutputs):
         return lambda _: problem
 
     def _left(self, rows: WeightedRows) -> Floats:
-        """Return what the center leaves of the values, in the order of training."""
+        """Return the centered values, in training order."""
         return rows.rows.place(self.values - self.center(rows))
 
 
 def power_of_two(values: Floats) -> float:
-    """Return the least power of 2 above all values, whatever their signs."""
+    """Return the least power of 2 above the absolute values."""
     return float(np.exp2(np.frexp(np.abs(values).max())[1]))
 
 
 @dataclass(frozen=True)
 class NumberReader:
-    """Reads the numbers of a regression; the other attributes are those of RegressionTarget."""
+    """Reads the targets of a regression; the attributes are those of RegressionTarget."""
 
     fixed_center: float | None = None
     standardized: bool = False
 
     @property
     def numeric(self) -> bool:
-        """Whether y holds a number per row."""
+        """True: y holds one number per row."""
         return True
 
     def read(self, y: AnyArray, kept: AnyArray | None) -> RegressionTarget:
-        """Check y (n,), which must be finite, and not too large, in the rows that count."""
+        """Check y (n,), which must be finite and not too large in rows with a positive weight."""
         values = target_numbers(y, kept)
         largest = float(np.abs(values if kept is None else values[kept]).max())
         if largest > LARGEST:

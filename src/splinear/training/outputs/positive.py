@@ -1,7 +1,7 @@
-"""One number per row whose mean is exp(f(x)): counts, and positive numbers.
+"""Regression with a log link, where the mean of y is exp(f(x)): counts and positive numbers.
 
-The first score that is tried is that of the mean, as Newton's method begins with curves of 0 and
-solves for the intercept.
+Newton's method begins with zero curves and solves for the intercept, so its first score is the
+logarithm of the mean of y.
 """
 
 from __future__ import annotations
@@ -21,29 +21,32 @@ from splinear.training.weighted import WeightedRows
 
 __all__ = ["CountReader", "CountTarget", "LogMean", "OfAll", "PositiveReader", "PositiveTarget"]
 
-LEAST_COUNT = 1e-30  # of the mean count
-ROUNDING = 1e-9  # of predictions
+LEAST_COUNT = 1e-30  # relative to the mean count; replaces counts of 0
+ROUNDING = 1e-9  # relative error of predictions
 NO_COUNTS = (
     'loss="poisson" needs a count above 0 in the rows to learn from, but all targets there are 0: '
     "the logarithm of their mean would be minus infinity."
 )
-SCORED = 1e-150, 1e150  # predictions whose deviance can be computed
+SCORED = 1e-150, 1e150  # range of predictions whose deviance can be computed
 
 
 @dataclass(frozen=True)
 class LogMean:
-    """The one score is the logarithm of the prediction; the variance is mean^power."""
+    """Log link: the single score is the logarithm of the prediction.
+
+    The variance of y is proportional to its mean to the given power: 1 for counts, 2 for gamma.
+    """
 
     power: int
     n_outputs: int = 1
     together: int = 1
 
     def unit(self, target: str) -> str:
-        """Name what the score is of."""
+        """Return a name for the logarithm of the target."""
         return f"log of {target}"
 
     def label(self, output: int) -> object:
-        """Return None: there is only one output."""
+        """Return None, because there is only one output."""
         del output
         return None
 
@@ -53,7 +56,7 @@ class LogMean:
         return np.clip(np.exp(np.clip(scores[:, 0], -800.0, 709.0)), ends.tiny, ends.max)
 
     def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
-        """Return D^2. A target that does not vary is predicted, 1, or it is not, 0."""
+        """Return D^2; for a constant y, 1 if the predictions equal it and 0 otherwise."""
         y, mu = np.asarray(y), np.clip(predicted, *SCORED)
         if len(y) == len(mu) > 1 and np.all(y == y[0]):
             return float(np.allclose(y, mu, rtol=ROUNDING, atol=0.0))
@@ -62,16 +65,16 @@ class LogMean:
 
 @dataclass(frozen=True)
 class OfAll:
-    """What is known of the targets of all rows, where those at hand are some of them."""
+    """Statistics of the targets of all rows, where only some of the rows are in this process."""
 
     largest: float
     mean: float
 
 
 class LogTarget(SeparateOutputs):
-    """A target of `values`, of which logarithms are learned, less that of the largest.
+    """Base of targets whose logarithms are learned, minus the logarithm of the largest.
 
-    So targets that are all the same are 0, to the last bit.
+    With this center, targets that are all equal become exactly 0.
     """
 
     values: Floats
@@ -90,7 +93,7 @@ class LogTarget(SeparateOutputs):
 
 @dataclass(frozen=True, eq=False)
 class PositiveTarget(LogTarget):
-    """`values` (n,) above 0, by losses of m = log y - f."""
+    """Positive targets `values` (n,), for losses of m = log y - f."""
 
     values: Floats
     outputs: LogMean = LogMean(power=2)
@@ -98,11 +101,11 @@ class PositiveTarget(LogTarget):
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes of the values, and of their logarithms in the order of training."""
+        """Memory of the values, and of their logarithms in training order."""
         return BytesPerRow(shared=16, each=8)
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the one problem."""
+        """Return the single problem."""
         logs = np.log(self.values) - np.log(self.largest)
         problem = _posed(rows, -1, logs, rows.place_weights(), loss, bias)
         return lambda _: problem
@@ -110,11 +113,11 @@ class PositiveTarget(LogTarget):
 
 @dataclass(frozen=True, eq=False)
 class CountTarget(LogTarget):
-    """`values` (n,) of 0 at least, by losses of m = f - log y whose costs are times y.
+    """Counts `values` (n,), at least 0, for losses of m = f - log y with costs multiplied by y.
 
-    The loss of a row without counts is exp(f), that of a mean. It counts as a row of 1e-30 of the
-    mean count: the loss then differs by less than rounding, unless f is lower by 60 than the
-    logarithm of the mean. So a region without any counts has a finite prediction, too.
+    The loss of a row with count 0 is exp(f). Its count is replaced by 1e-30 of the mean count,
+    which changes the loss by less than rounding unless f is more than 60 below the logarithm of the
+    mean. This also keeps the predictions finite in regions without any counts.
     """
 
     values: Floats
@@ -123,14 +126,14 @@ class CountTarget(LogTarget):
 
     @property
     def need(self) -> BytesPerRow:
-        """Bytes of the values and costs, and of costs and logarithms in the order of training."""
+        """Memory of values and costs, and of costs and logarithms in training order."""
         return BytesPerRow(shared=24, each=16)
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
-        """Pose the one problem."""
+        """Return the single problem."""
         mean = rows.mean(self.values) if self.of_all is None else self.of_all.mean
         if not mean > 0.0:
-            raise ValueError(NO_COUNTS)  # in the rows of a fold
+            raise ValueError(NO_COUNTS)  # possible in a fold
         counts = np.maximum(self.values, LEAST_COUNT * mean)
         logs = np.log(counts) - np.log(self.largest)
         problem = _posed(rows, 1, logs, rows.place_weights(counts), loss, bias)
@@ -145,7 +148,7 @@ def _posed(
     loss: ConvexLoss,
     bias: float,
 ) -> Problem:
-    """Pose the problem of a loss of m = sign (f - log y), given log y."""
+    """Return the problem of a loss of m = sign (f - log y), given log y."""
     return Problem(
         y=np.full(rows.rows.n_rows, sign, dtype=np.int8),
         targets=sign * rows.rows.place(logs),
@@ -164,7 +167,7 @@ class PositiveReader:
     numeric = True
 
     def read(self, y: AnyArray, kept: AnyArray | None) -> PositiveTarget:
-        """Check y (n,), which must be finite and above 0 in the rows that count."""
+        """Check y (n,), which must be finite and above 0 in rows with a positive weight."""
         values = _numbers(y, kept)
         _refuse(values <= 0.0, values, 'loss="gamma" needs targets above 0')
         return PositiveTarget(values)
@@ -172,12 +175,12 @@ class PositiveReader:
 
 @dataclass(frozen=True)
 class CountReader:
-    """Reads counts, or rates; they need not be whole."""
+    """Reads counts or rates, which need not be integers."""
 
     numeric = True
 
     def read(self, y: AnyArray, kept: AnyArray | None) -> CountTarget:
-        """Check y (n,), which must be finite and at least 0 in the rows that count."""
+        """Check y (n,), which must be finite and at least 0 in rows with a positive weight."""
         values = _numbers(y, kept)
         _refuse(values < 0.0, values, 'loss="poisson" needs targets of 0 or more')
         if not values.any():
@@ -186,13 +189,13 @@ class CountReader:
 
 
 def _numbers(y: AnyArray, kept: AnyArray | None) -> Floats:
-    """Read y; rows that do not count get a value that does."""
+    """Read y; rows of weight 0 get a valid value."""
     values = NumberReader().read(y, kept).values
     return values if kept is None else np.where(kept, values, values[kept].max())
 
 
 def _refuse(wrong: AnyArray, values: Floats, need: str) -> None:
-    """Refuse targets, naming the first."""
+    """Raise if any target is wrong, naming the first."""
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"{need}; y is {values[row]:g} in row {row}.")

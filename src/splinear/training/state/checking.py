@@ -1,4 +1,4 @@
-"""Plain data, read by name: whatever is not as expected is a ValueError that says where."""
+"""Reads plain data by name; raises a ValueError that names the place of unexpected data."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Plain: TypeAlias = Union[  # noqa: UP007 (before Python 3.14, | takes no names i
     bool, int, float, str, AnyArray, list["Plain"], dict[str, "Plain"], None
 ]
 
-MOST = 2**62  # of whole numbers that have no bound of their own
+MOST = 2**62  # upper bound of integers that have no other bound
 
 
 def refuse(where: str, expected: str, found: object) -> ValueError:
-    """Return the error of something that is not as expected."""
+    """Return the error for data that is not as expected."""
     text = repr(found)
     shown = text if len(text) <= 60 else f"{text[:60]}..."
     return ValueError(f"{where}: expected {expected}; found {shown}.")
 
 
 def no_plain_form(found: object) -> TypeError:
-    """Return the error of an object of a class that is not the library's own."""
+    """Return the error for an object whose class is not part of the library."""
     return TypeError(f"{type(found).__name__} is a class of your own, and has no plain form.")
 
 
 def plain_array(values: AnyArray, dtype: DTypeLike = np.float64) -> AnyArray:
-    """Return an array in the order of memory and of the type that files have."""
+    """Return a contiguous array of the data type used in files."""
     return np.ascontiguousarray(values, dtype=dtype)
 
 
@@ -42,11 +42,11 @@ class Fields:
     Parameters
     ----------
     data : object
-        What should be a dict with text as keys.
+        Expected to be a dict with text as keys.
     where : str
         Its place, for messages.
     names : str
-        The keys that it must have, in one text: these, and no others.
+        The required keys, separated by spaces; there must be no others.
     """
 
     def __init__(self, data: object, where: str, names: str) -> None:
@@ -57,24 +57,24 @@ class Fields:
         self.data, self.where = data, where
 
     def at(self, name: str) -> str:
-        """Return the place of an entry, for messages."""
+        """Return the place of an entry for messages."""
         return f"{self.where}.{name}"
 
     def has(self, name: str) -> bool:
-        """Tell whether an entry is there; else it is None."""
+        """Return whether an entry is not None."""
         return self.data[name] is not None
 
     def get(self, name: str) -> object:
-        """Return an entry as it is."""
+        """Return an entry unchecked."""
         found: object = self.data[name]
         return found
 
     def fields(self, name: str, names: str) -> Fields:
-        """Return an entry that is itself such a dict."""
+        """Return an entry that is a dict with the given keys."""
         return Fields(self.data[name], self.at(name), names)
 
     def items(self, name: str, length: int | None = None) -> list[object]:
-        """Return an entry that is a list, of a given length if it must have one."""
+        """Return an entry that is a list, of the given length unless that is None."""
         found = self.data[name]
         if not isinstance(found, list) or (length is not None and len(found) != length):
             expected = "a list" if length is None else f"a list of {length}"
@@ -89,7 +89,7 @@ class Fields:
         return found
 
     def integer(self, name: str, least: int = 0, most: int = MOST) -> int:
-        """Return an entry that is a whole number."""
+        """Return an entry that is an integer from `least` to `most`."""
         found = self.data[name]
         if type(found) is not int or not least <= found <= most:
             raise refuse(self.at(name), f"a whole number from {least} to {most}", found)
@@ -103,7 +103,7 @@ class Fields:
         return found
 
     def text(self, name: str, choices: Sequence[str] | None = None) -> str:
-        """Return an entry that is text, one of some."""
+        """Return an entry that is text, one of `choices` unless that is None."""
         found = self.data[name]
         if not isinstance(found, str) or (choices is not None and found not in choices):
             raise refuse(
@@ -119,7 +119,7 @@ class Fields:
         *,
         finite: bool = True,
     ) -> AnyArray:
-        """Return an entry that is an array of a type and shape; None is any length."""
+        """Return an entry that is an array of a type and shape; None stands for any length."""
         found = self.data[name]
         wanted = np.dtype(dtype)
         sides = ", ".join("any" if n is None else str(n) for n in shape)
@@ -136,14 +136,14 @@ class Fields:
         return found
 
     def positive(self, name: str, shape: tuple[int | None, ...]) -> Floats:
-        """Return an entry that is an array of finite floats, none below 0."""
+        """Return an entry that is an array of finite floats, none of them negative."""
         found = self.array(name, shape)
         if (found < 0).any():
             raise ValueError(f"{self.at(name)}: there is a number below 0.")
         return found
 
     def indices(self, name: str, shape: tuple[int | None, ...], most: int) -> AnyArray:
-        """Return an entry that is an array of whole numbers from 0 to below `most`."""
+        """Return an entry that is an array of integers from 0 to most - 1."""
         found = self.array(name, shape, np.int64)
         if found.size and not (found.min() >= 0 and found.max() < most):
             raise ValueError(f"{self.at(name)}: there is an index outside of 0 to {most - 1}.")

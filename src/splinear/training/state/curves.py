@@ -1,4 +1,4 @@
-"""Axes, bases, penalties and embeddings."""
+"""Axes, bases, penalties and embeddings as plain data."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from splinear.training.state.checking import (
 
 __all__ = ["embedding_from", "embedding_plain"]
 
-MOST_LEVELS = 2**31 - 2  # of a category, whose codes have 32 bits
+MOST_LEVELS = 2**31 - 2  # levels of a category, whose codes have 32 bits
 
 
 class StoredBasis(SampledBasis):
-    """Functions that are known by their values alone: a basis of one's own, after a file."""
+    """A user's own basis, read back from a file: it is known by its sampled values only."""
 
     def __init__(self, values: Floats, names: list[str]) -> None:
         self._values, self.n_cells = values, len(values) - 1
@@ -51,7 +51,7 @@ class StoredBasis(SampledBasis):
         return int(self._values.shape[1])
 
     def names(self) -> list[str]:
-        """Suffixes for the names of the embedded features."""
+        """Return suffixes for the names of the embedded features."""
         return self._names
 
 
@@ -67,7 +67,7 @@ def embedding_plain(embedding: Embedding) -> Plain:
 
 
 def embedding_from(data: object, where: str, n_features: int) -> Embedding:
-    """Return the embedding of this many features from plain data."""
+    """Return the embedding of `n_features` features from plain data."""
     f = Fields(data, where, "basis axes penalty variance through_zero")
     basis = _basis_from(f.get("basis"), f.at("basis"))
     return Embedding(
@@ -102,7 +102,7 @@ def _axes_from(data: object, where: str, n: int, basis: Basis) -> Axes:
 
 
 def _check_knots(knots: Floats, lo: Floats, hi: Floats, where: str) -> None:
-    """Refuse knots that do not ascend from lo to hi, or that do not stand before all NaN."""
+    """Raise unless knots ascend from lo to hi, followed by nothing but NaN."""
     there = ~np.isnan(knots)
     if np.isinf(knots).any() or (there[:, 1:] & ~there[:, :-1]).any():
         raise ValueError(f"{where}: there is a knot behind a missing one, or an infinite one.")

@@ -1,4 +1,4 @@
-"""What a fit leaves in an estimator, as plain data."""
+"""The fitted attributes of an estimator as plain data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from splinear.training.trainer import Duals
 
 __all__ = ["FITTED", "fitted_plain", "names_from", "restore"]
 
-# All that a fit leaves; `feature_names_in_` only where X had names.
+# All fitted attributes; `feature_names_in_` is set only if X had names.
 LEARNED = frozenset(
     {
         *("n_features_in_", "feature_names_in_", "_columns"),
@@ -58,7 +58,7 @@ class Fitted(Protocol):
 
 
 def fitted_plain(of: Fitted) -> dict[str, Plain]:
-    """Return what was learned as plain data."""
+    """Return the fitted attributes as plain data."""
     names: AnyArray | None = getattr(of, "feature_names_in_", None)
     edf = of.terms_.group_edf
     return {
@@ -78,7 +78,7 @@ def fitted_plain(of: Fitted) -> dict[str, Plain]:
 
 
 def restore(estimator: Fitted, data: object) -> None:
-    """Set what an estimator has learned, from plain data."""
+    """Set the fitted attributes of an estimator from plain data."""
     f = Fields(
         data,
         "fitted",
@@ -111,7 +111,7 @@ def restore(estimator: Fitted, data: object) -> None:
 
 
 def names_from(f: Fields, n: int) -> AnyArray | None:
-    """Return the names of this many features; None: they have none."""
+    """Return the names of `n` features; None if they have none."""
     if not f.has("names"):
         return None
     found = f.items("names", n)

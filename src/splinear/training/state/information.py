@@ -1,4 +1,4 @@
-"""What the rows have said of a model, from which bands and standard errors follow."""
+"""The Fisher information of a model as plain data, from which bands are computed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from splinear.training.state.checking import Fields, Plain, no_plain_form, plain
 
 __all__ = ["information_from", "information_plain"]
 
-MOST_NUMBERS = 2**28  # of the thinned functions of a group, which are made when bands are asked for
+MOST_NUMBERS = 2**28  # entries of a group's thinning matrix, which is made when bands are computed
 
-# By what losses are divided to be likelihoods, by the name that files have for it.
+# Losses with a dispersion, by their names in files.
 DISPERSIONS: dict[str, SmoothLoss] = {
     "squared_error": SquaredError(),
     "poisson": Poisson(),
@@ -27,7 +27,7 @@ ARRAYS = ("ties", "totals", "coupling", "slopes", "pair_slopes")
 
 
 def information_plain(kept: Information) -> Plain:
-    """Return information as plain data."""
+    """Return the information of one problem as plain data."""
     return {
         "blocks": [[plain_array(block) for block in of_output] for of_output in kept.blocks],
         "pair_blocks": [[plain_array(block) for block in own] for own in kept.pair_blocks],
@@ -52,7 +52,7 @@ def _name_of(dispersion: Callable[[float], float] | None) -> str | None:
 
 
 def information_from(data: object, where: str, layout: Layout) -> Information:
-    """Return the information of a model with this layout from plain data."""
+    """Return the information of a problem with this layout from plain data."""
     f = Fields(
         data,
         where,
@@ -97,7 +97,7 @@ def _blocks(data: object, where: str, shapes: Sequence[tuple[int, ...]]) -> list
 
 
 def _factors(f: Fields, layout: Layout) -> tuple[int, ...]:
-    """Read how groups are thinned; refuse matrices that would not fit anywhere."""
+    """Return the thinning factor of each group; raise if its matrix would be too large."""
     found = f.items("factors", len(layout.groups))
     for factor, group in zip(found, layout.groups, strict=True):
         if type(factor) is not int or not 1 <= factor <= group.size:
@@ -108,7 +108,7 @@ def _factors(f: Fields, layout: Layout) -> tuple[int, ...]:
 
 
 def _n_coupled(layout: Layout, factors: tuple[int, ...] | None, n_outputs: int) -> int:
-    """Return how many numbers the upper half of the matrix of thinned terms has."""
+    """Return the number of entries in the upper triangle of the thinned terms' matrix."""
     if factors is None:
         return 0
     n = n_outputs * (Thinned(layout, factors).n_reached + 1)

@@ -1,4 +1,4 @@
-"""What outputs stand for, how columns become numbers, and dual variables."""
+"""Outputs, conversion of columns, and dual variables as plain data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def outputs_plain(outputs: Outputs) -> Plain:
 
 
 def outputs_from(data: object, where: str, n_outputs: int) -> Outputs:
-    """Return this many outputs from plain data."""
+    """Return `n_outputs` outputs from plain data."""
     kind = data.get("kind") if isinstance(data, dict) else None
     found: Outputs
     if isinstance(kind, str) and kind in CLASSES:
@@ -85,7 +85,7 @@ def _classes(f: Fields) -> AnyArray:
 
 
 def columns_plain(columns: Columns) -> Plain:
-    """Return how columns become numbers as plain data."""
+    """Return the conversion of columns as plain data."""
     levels: list[Plain] = []
     for j in columns.categorical:
         where = f"a level of column {j}"
@@ -105,7 +105,7 @@ def columns_plain(columns: Columns) -> Plain:
 
 
 def columns_from(data: object, where: str) -> Columns:
-    """Return how columns become numbers from plain data."""
+    """Return the conversion of columns from plain data."""
     names = "n_features levels strict periods dropped zero_based takes_gaps n_rows counts"
     f = Fields(data, where, names)
     n = f.integer("n_features", 1)
@@ -133,7 +133,7 @@ def columns_from(data: object, where: str) -> Columns:
 
 
 def _counts(f: Fields, n: int, levels: dict[int, tuple[object, ...]]) -> dict[int, tuple[int, ...]]:
-    """Return in how many rows each level of each category was."""
+    """Return the number of rows of each level of each categorical feature."""
     found = dict(_by_feature(f, "counts", n))
     if set(found) != set(levels):
         raise refuse(f.at("counts"), "numbers of rows for the levels of all categories", found)
@@ -148,7 +148,7 @@ def _counts(f: Fields, n: int, levels: dict[int, tuple[object, ...]]) -> dict[in
 
 
 def _by_feature(f: Fields, name: str, n: int) -> list[tuple[int, object]]:
-    """Return what there is for some features, by their numbers."""
+    """Return the entries of a list of [feature index, entry], with the indices checked."""
     found = f.items(name)
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in found):
         raise refuse(f.at(name), "a list of features and what they have", found)

@@ -1,4 +1,4 @@
-"""Values of pandas that are levels of categories: times, spans of time, and intervals."""
+"""pandas values that may be levels of categories: timestamps, timedeltas, intervals, periods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["PANDAS", "pandas_plain"]
 
 
 def pandas_plain(value: Input, plain: Callable[[Input], Plain]) -> Plain:
-    """Return a value of pandas as plain data; None: it is nothing of the kind."""
+    """Return a pandas value as plain data; None for a value of any other kind."""
     if type(value).__module__.split(".")[0] != "pandas":
         return None
     if hasattr(value, "to_numpy") and hasattr(value, "__len__"):  # an index or a series

@@ -1,4 +1,4 @@
-"""Estimators that pickle and travel through skops as plain data."""
+"""Base class of estimators whose pickles and skops files hold plain data."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["Codec", "Stateful"]
 
 Self = TypeVar("Self", bound="Stateful")
 
-PLAIN = "_learned"  # where the state of a fitted estimator has what fit has left
+PLAIN = "_learned"  # key of the fitted attributes in the state of an estimator
 
 
 @dataclass(frozen=True)
 class Codec:
-    """How what a fit leaves becomes plain data, and comes back.
+    """Conversion of fitted attributes to plain data and back.
 
     Attributes
     ----------
     learned : frozenset of str
-        The attributes that a fit sets.
+        Names of the fitted attributes.
     mark : str
-        One that every fit sets.
+        Name of a fitted attribute that every fit sets.
     plain : callable
-        plain(estimator) returns plain data.
+        plain(estimator) returns the fitted attributes as plain data.
     restore : callable
-        restore(estimator, data) sets the attributes.
+        restore(estimator, data) sets the fitted attributes.
     """
 
     learned: frozenset[str]
@@ -45,14 +45,14 @@ class Stateful(NamedOnce):
 
     def __getstate__(self) -> dict[str, object]:
         state: dict[str, object] = dict(vars(self))
-        if isinstance(terms := state.get("terms"), dict):  # skops has no place for pairs as keys
+        if isinstance(terms := state.get("terms"), dict):  # skops does not take tuples as keys
             state["terms"] = list(terms.items())
         codec = self._CODEC
         if codec.mark not in state:
             return state
         try:
             learned = codec.plain(self)
-        except TypeError:  # terms, losses or levels of classes of one's own: the objects themselves
+        except TypeError:  # terms, losses or levels of the user's own classes: keep the objects
             return state
         return {name: state[name] for name in state if name not in codec.learned} | {PLAIN: learned}
 
@@ -66,7 +66,7 @@ class Stateful(NamedOnce):
             self._CODEC.restore(self, learned)
 
     def __copy__(self: Self) -> Self:
-        """Return another estimator with the same objects: they do not change."""
+        """Return a copy that shares all attributes, which are immutable."""
         out = type(self).__new__(type(self))
         out.__dict__.update(vars(self))
         return out

@@ -1,4 +1,4 @@
-"""Groups of curves and of surfaces, their layout, and the model."""
+"""Groups of curves and surfaces, their layout, and the model as plain data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from splinear.training.state.curves import embedding_from, embedding_plain
 
 __all__ = ["model_from", "model_plain"]
 
-Levels = Mapping[int, tuple[object, ...]]  # of the features that are categories
+Levels = Mapping[int, tuple[object, ...]]  # the levels of each categorical feature
 
-MOST_NODES = 66  # of a feature in a pair: 63 pieces, and one for missing values
+MOST_NODES = 66  # per feature of a pair: 63 bins, and one node for missing values
 
 
 def model_plain(model: Model) -> Plain:
-    """Return a model as plain data; the levels of categories are kept elsewhere."""
+    """Return a model as plain data, without levels, which are stored with the columns."""
     chains = chains_of(model.layout.pairs)
     place = {id(chain): k for k, chain in enumerate(chains)}
     return {
@@ -39,7 +39,7 @@ def model_plain(model: Model) -> Plain:
 
 
 def model_from(data: object, where: str, n_columns: int, levels: Levels) -> Model:
-    """Return the model of this many columns from plain data."""
+    """Return the model of `n_columns` columns from plain data."""
     f = Fields(data, where, "groups chains pairs parameters intercept")
     groups = tuple(
         _group_from(own, f"{f.at('groups')}[{k}]", n_columns, levels)
@@ -62,7 +62,7 @@ def model_from(data: object, where: str, n_columns: int, levels: Levels) -> Mode
 
 
 def _check_features(groups: tuple[TermGroup, ...], levels: Levels, where: str) -> None:
-    """Refuse a feature that has two curves, and a category that has a curve of numbers."""
+    """Raise if a feature has two curves, or a categorical feature has a numeric curve."""
     none = np.zeros(0, dtype=np.intp)
     features = np.concatenate([none, *(group.features for group in groups)])
     if len(np.unique(features)) < len(features):
@@ -220,7 +220,7 @@ def _pairs_from(data: object, where: str, chains: list[Chain]) -> PairGroup:
         deviation=f.positive("deviation", (n,)) if f.has("deviation") else None,
         held=f.indices("held", (n,), 2).astype(bool) if f.has("held") else None,
     )
-    # On one thread, as in the fit: several may add in another order.
+    # On one thread, as in fit: several threads may add in another order.
     with one_blas_thread(), suppress(np.linalg.LinAlgError):
         group.prepare_centering()
     return group

@@ -1,4 +1,4 @@
-"""What a fit leaves in a transformer, as plain data."""
+"""The fitted attributes of a transformer as plain data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Transformer(Protocol):
 
 
 def transformer_plain(of: Transformer) -> Plain:
-    """Return what was learned as plain data."""
+    """Return the fitted attributes as plain data."""
     names: AnyArray | None = getattr(of, "feature_names_in_", None)
     return {
         "n_features": int(of.n_features_in_),
@@ -35,7 +35,7 @@ def transformer_plain(of: Transformer) -> Plain:
 
 
 def restore(transformer: Transformer, data: object) -> None:
-    """Set what a transformer has learned, from plain data."""
+    """Set the fitted attributes of a transformer from plain data."""
     f = Fields(data, "fitted", "n_features names embedding")
     n = f.integer("n_features", 1)
     embedding = embedding_from(f.get("embedding"), f.at("embedding"), n)

@@ -1,7 +1,6 @@
-"""Values of users: the levels of categories, classes, and parameters.
+"""The user's values as plain data: levels of categories, classes, and parameters.
 
-None, True, False, whole numbers, floats and text are themselves. Everything else is a list of two,
-its kind and what it is made of.
+None, bool, int, float and str stand for themselves. Everything else is a list [kind, content].
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ ARRAY_TYPE = re.compile(r"[<|](?:b1|[iu][1248]|f[248]|[US]\d{1,6}|[mM]8(?:\[\d*[
 
 
 def is_array_type(text: str) -> bool:
-    """Tell whether text is NumPy's name of a type that arrays in files may have."""
+    """Return whether `text` is NumPy's name of a data type that arrays in files may have."""
     return ARRAY_TYPE.fullmatch(text) is not None
 
 
 def value_plain(value: Input, where: str) -> Plain:
-    """Return a value as plain data; a TypeError that says where, if it has no such form."""
+    """Return a value as plain data; raise a TypeError that names its place if impossible."""
     if type(value) in ITSELF:
         plain: Plain = value
         return plain
@@ -142,7 +141,7 @@ READERS: dict[str, Callable[[Input, str], Input]] = {
 
 
 def levels_from(data: Sequence[object], where: str) -> tuple[object, ...]:
-    """Return the levels of a category from plain data: all different."""
+    """Return the levels of a category from plain data; raise if two are equal."""
     levels = tuple(value_from(level, f"{where}[{k}]") for k, level in enumerate(data))
     try:
         n_different = len(set(levels))
