@@ -67,6 +67,11 @@ class ClassOutputs(Outputs, Protocol):
 class NumberOutputs(Outputs, Protocol):
     """Outputs that stand for a number."""
 
+    @property
+    def power(self) -> int:
+        """That of the mean to which the variance is proportional."""
+        ...
+
     def unit(self, target: str) -> str:
         """Name what the score is of, given a name of the target."""
         ...

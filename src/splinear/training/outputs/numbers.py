@@ -22,8 +22,9 @@ LARGEST = 1e37  # of targets
 
 @dataclass(frozen=True)
 class Regression:
-    """The one score is the prediction."""
+    """The one score is the prediction; the variance is mean^power, the same for all rows."""
 
+    power: int = 0
     n_outputs: int = 1
     together: int = 1
 
