@@ -168,7 +168,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        self._validate_params()
+        self._check_params()
         began = time.monotonic()
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
@@ -189,6 +189,22 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise error
         self._warn(compared, watch)
         return self
+
+    def _check_params(self) -> None:
+        """Check the parameters; say more of those that GridSearchCV takes."""
+        if not isinstance(self.estimator, AdditiveEstimator):
+            kind = type(self.estimator).__name__
+            raise ValueError(
+                "The 'estimator' parameter of PathSearchCV must be an AdditiveClassifier, "
+                f"AdditiveSVC, AdditiveRegressor or AdditiveSVR; got a {kind}. With other steps "
+                "before it, put PathSearchCV at the end of the pipeline."
+            )
+        if isinstance(self.scoring, list | tuple | set | dict):
+            raise ValueError(
+                "The 'scoring' parameter of PathSearchCV must be one scorer, a name or a callable; "
+                f"got {self.scoring!r}. For several, use cross_validate with the best estimator."
+            )
+        self._validate_params()
 
     # -- the search ------------------------------------------------------------------------------
 
