@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Constraints, Floats, Input
 from splinear.solvers.problems.watch import Watch
-from splinear.training.candidates import Candidate, Comparison
+from splinear.training.candidates import Candidate, Comparison, check_searched
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Fold, FoldPath, Setting, make_folds
 from splinear.training.live import SearchLine
@@ -96,8 +96,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         Its index in `cv_results_`.
     cv_results_ : dict of ndarray
         As in GridSearchCV: "params", "param_C", ..., "split0_test_score", ..., "mean_test_score",
-        "std_test_score", "rank_test_score", "mean_fit_time". Scores are NaN for settings that a
-        stopped search did not reach.
+        "std_test_score", "rank_test_score", "mean_fit_time". Scores not reached are NaN.
     Cs_ : ndarray of shape (n_Cs,)
         The values of C that were compared, in increasing order.
     n_splits_ : int
@@ -168,7 +167,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        self._check_params()
+        check_searched(self.estimator, self.scoring)
+        self._validate_params()
         began = time.monotonic()
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
@@ -189,22 +189,6 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise error
         self._warn(compared, watch)
         return self
-
-    def _check_params(self) -> None:
-        """Check the parameters; say more of those that GridSearchCV takes."""
-        if not isinstance(self.estimator, AdditiveEstimator):
-            kind = type(self.estimator).__name__
-            raise ValueError(
-                "The 'estimator' parameter of PathSearchCV must be an AdditiveClassifier, "
-                f"AdditiveSVC, AdditiveRegressor or AdditiveSVR; got a {kind}. With other steps "
-                "before it, put PathSearchCV at the end of the pipeline."
-            )
-        if isinstance(self.scoring, list | tuple | set | dict):
-            raise ValueError(
-                "The 'scoring' parameter of PathSearchCV must be one scorer, a name or a callable; "
-                f"got {self.scoring!r}. For several, use cross_validate with the best estimator."
-            )
-        self._validate_params()
 
     # -- the search ------------------------------------------------------------------------------
 
