@@ -265,6 +265,25 @@ def test_summary(model):
     assert repr(table) == str(table)
 
 
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+def test_degrees_of_freedom_of_several_classes(C):
+    """Only differences of classes count: three have two slopes per feature, and two intercepts."""
+    X, y = straight(90)
+    model = AdditiveClassifier(Linear(), C=C, tol=1e-8).fit(X, np.digitize(y, [-1.0, 1.0]))
+    found, p, n_terms = summary(model), model.predict_proba(X), X.shape[1]
+    units = [t.evaluate(X[:, t.features[0]])[:, 0] / t.coef[0, 0] for t in model.terms_]
+    Z = np.column_stack([np.ones(len(X)), *units])
+    curvature = np.eye(3) * p[:, :, None] - p[:, :, None] * p[:, None, :]
+    H = np.einsum("ikl,ia,ib->kalb", curvature, Z, Z).reshape(3 * len(Z.T), -1)
+    penalty = np.tile([0.0, *(1.0 / term.smoothness for term in model.terms_)], 3)
+    influence = np.diag(np.linalg.pinv(H + np.diag(penalty), rcond=1e-12) @ H).reshape(3, -1)
+    edf = {line.feature: line.edf for line in found.lines}
+    expected = influence.sum(axis=0)
+    assert_allclose([edf[f"x{j}"] for j in range(n_terms)], expected[1:], rtol=1e-3)
+    assert found.title.endswith(f"{expected.sum():.1f} degrees of freedom")
+    assert influence.sum() <= 2 * (1 + n_terms) + 1e-6
+
+
 def test_concurvity_tells_which_terms_can_stand_in_for_others():
     random = np.random.default_rng(0)
     X = random.random((1000, 3))

@@ -172,6 +172,8 @@ def test_numbers_are_those_of_the_code() -> None:
             f"of {choosing.WIDE} terms or more",
             f"no more than {choosing.FEW_ROWS} rows per term (if they have {choosing.LEAST_ROWS}",
             f"with all variances times {growth}, are compared",
+            f"no more than {choosing.FEW_ROWS} rows per curve (a term has one per class; from "
+            f"{choosing.LEAST_OF_CROWDED} rows on)",
         ],
         "docs/guide/large.md": [
             f"or {memory.NEED_SOFTMAX.each:.0f} per class if there are more than two",

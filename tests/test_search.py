@@ -17,6 +17,8 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_val_score,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from splinear import (
@@ -372,6 +374,11 @@ def test_bad_settings():
         PathSearchCV(AdditiveSVC(), param_grid={"curve__n_bins": [5]}).fit(X, y)
     with pytest.raises(ValueError, match="'estimator' parameter of PathSearchCV"):
         PathSearchCV(GridSearchCV(AdditiveSVC(), {})).fit(X, y)
+    with pytest.raises(ValueError, match=r"AdditiveSVR; got a Pipeline. .* at the end of the pipe"):
+        PathSearchCV(make_pipeline(StandardScaler(), AdditiveSVC())).fit(X, y)
+    for several in (["roc_auc", "accuracy"], {"a": "accuracy"}):
+        with pytest.raises(ValueError, match=r"'scoring' parameter of PathS.* one scorer"):
+            PathSearchCV(AdditiveSVC(), scoring=several).fit(X, y)
     with pytest.raises(ValueError, match="'tol' parameter of AdditiveSVC"):
         PathSearchCV(AdditiveSVC(tol=-1)).fit(X, y)
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import TypeGuard
 
-__all__ = ["column_position", "is_whole", "shown"]
+__all__ = ["closest", "column_position", "is_whole", "shown"]
 
 _MOST_SHOWN = 10
 
@@ -30,14 +30,19 @@ def column_position(
         known = [str(name) for name in names]
         if column in known:
             return known.index(column)
-        close = get_close_matches(column, known, n=1)
-        guess = f" Did you mean {close[0]!r}?" if close else ""
+        meant = closest(column, known)
+        guess = "" if meant is None else f" Did you mean {meant!r}?"
         raise ValueError(f"{refusal}.{guess} X has {shown(map(repr, known))}.")
     if not is_whole(column) or not 0 <= column < n_features:
         raise ValueError(
             f"{refusal}: expected a column name or a position from 0 to {n_features - 1}."
         )
     return int(column)
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the name that was probably meant; None: none resembles it."""
+    return next(iter(get_close_matches(name, known, n=1)), None)
 
 
 def shown(texts: Iterable[str]) -> str:

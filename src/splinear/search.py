@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Constraints, Floats, Input
 from splinear.solvers.problems.watch import Watch
-from splinear.training.candidates import Candidate, Comparison
+from splinear.training.candidates import Candidate, Comparison, check_searched
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Fold, FoldPath, Setting, make_folds
 from splinear.training.live import SearchLine
@@ -96,8 +96,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         Its index in `cv_results_`.
     cv_results_ : dict of ndarray
         As in GridSearchCV: "params", "param_C", ..., "split0_test_score", ..., "mean_test_score",
-        "std_test_score", "rank_test_score", "mean_fit_time". Scores are NaN for settings that a
-        stopped search did not reach.
+        "std_test_score", "rank_test_score", "mean_fit_time". Scores not reached are NaN.
     Cs_ : ndarray of shape (n_Cs,)
         The values of C that were compared, in increasing order.
     n_splits_ : int
@@ -168,6 +167,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
+        check_searched(self.estimator, self.scoring)
         self._validate_params()
         began = time.monotonic()
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit

@@ -28,7 +28,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs L
         ("a,b\n1,2\n3\n", ["cannot be read as CSV", "Expected 2 columns"]),
         ("a,a,y\n1,2,0\n3,4,1\n", ["several columns named 'a'"]),
         ("a,b\n1,0\n2,1\n", ["no column 'y' to predict; it has 'a', 'b'"]),
-        ("a~b~y\n1~2~0\n3~4~1\n", ["no column 'y' to predict; it has 'a~b~y'"]),
+        ("a~b~y\n1~2~0\n3~4~1\n", ["no column 'y' to predict; it has 'a~b~y'", "--delimiter"]),
         ("a,y\n1,5\n2,5\n3,5\n", ["the target 'y' is 5 in all rows", "--target"]),
         ("a,y\n1,\n2,\n3,\n", ["the target 'y' is missing in all rows"]),
         ("a,y\n1,2020-01-01\n2,2020-01-02\n", ["the target 'y' holds dates"]),
@@ -55,10 +55,28 @@ def test_dates_are_to_be_dropped(invoke, tmp_path):
     assert invoke(*fit, "--drop", "day").exit_code == 0
 
 
+def test_text_that_is_not_utf_8(invoke, failed, tmp_path):
+    path, fit = tmp_path / "x.csv", ("--target", "y", "-o", tmp_path / "m")
+    path.write_text("city,x,y\n" + "Köln,1,0\nParis,2,1\n" * 20, encoding="latin-1")
+    failed(invoke("fit", path, *fit), "bytes, not UTF-8 text: city")
+    assert invoke("fit", path, *fit, "--drop", "city").exit_code == 0
+
+
+def test_a_table_that_is_named_txt(invoke, failed, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a|y\n1|0\n2|1\n", encoding="utf-8")
+    done = invoke("fit", path, "-o", tmp_path / "m")
+    failed(done, "line 1 is not of the form 'label index:value ...'", "must end in .csv or .tsv")
+
+
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--target", "churn", "--drop", "nme"], ["no column 'nme' to drop; it has 'name'"]),
+        (
+            ["--target", "churn", "--drop", "nme"],
+            ["no column 'nme' to drop; it has 'name'", "you mean 'name'?"],
+        ),
+        (["--target", "chrun"], ["no column 'chrun' to predict", "did you mean 'churn'?"]),
         ([], ["name the column to predict: --target, one of 'name', 'age'"]),
         (["--target", "churn", "--task", "regression"], ["the target 'churn' is text"]),
         (["--target", "churn", "--loss", "absolute"], ["no loss 'absolute'", "hinge"]),
@@ -74,7 +92,7 @@ def test_dates_are_to_be_dropped(invoke, tmp_path):
 )
 def test_options_that_make_no_sense(options, parts, train, invoke, tmp_path):
     done = invoke("fit", train, *options, "-o", tmp_path / "m")
-    is_of_data = {"--drop", "--max-memory", "--C", "regression"} & {*options}
+    is_of_data = {"--drop", "--max-memory", "--C", "regression", "chrun"} & {*options}
     assert done.exit_code == (1 if is_of_data else 2), done.output
     *_, line = done.stderr.splitlines()
     assert line.startswith("splinear: ")

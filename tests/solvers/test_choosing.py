@@ -14,6 +14,7 @@ from splinear.solvers.newton import descent as newton
 from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.losses import Logistic, SquaredError
 from splinear.solvers.problems.problem import Problem, Stopping
+from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.reml import choosing
 from splinear.solvers.reml.smoothness import Smoothness, choose_smoothness
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -108,3 +109,49 @@ def test_wide_tables_are_judged_on_rows_held_out(curves: Callable) -> None:
         assert ours <= held_out_loss(other.layout, rows, y, n_fit) * 1.02
     assert ours < 0.9 * 150 * np.log(2)  # better than chance
     assert np.concatenate(found.edf).sum() > 1
+
+
+def of_classes(labels: np.ndarray, n_classes: int) -> Callable[[TrainingRows], list[Softmax]]:
+    ones = np.ones(len(labels))
+    return lambda rows: [Softmax(rows.place(labels), rows.place(ones), n_classes)]
+
+
+def crowded_rows(curves: Callable, noise: float) -> tuple[TrainingRows, np.ndarray]:
+    """Enough rows for each of 12 terms, but not for the curves of 6 classes that each has."""
+    random = np.random.default_rng(2)
+    centers = 1.5 * random.normal(size=(6, 12))
+    labels = random.integers(0, 6, 600)
+    X = centers[labels] + noise * random.normal(size=(600, 12))
+    rows = TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 8)), exact=True)
+    return rows, labels.astype(np.int64)
+
+
+def softmax_loss(found: Smoothness, rows: TrainingRows, labels: np.ndarray, n_fit: int) -> float:
+    """The loss on the rows behind the first n_fit, of a model trained on these."""
+    fit = rows.first(n_fit).with_layout(found.layout)
+    models = newton.solve(fit, of_classes(labels, 6)(fit)[0], Stopping(tol=1e-3))
+    F = rows.with_layout(found.layout).scores(np.stack([m.coef for m in models]))
+    F += np.array([m.intercept for m in models])[:, None]
+    right = F[rows.place(labels), np.arange(rows.n_rows)]
+    return float((np.log(np.exp(F - F.max(0)).sum(0)) + F.max(0) - right)[n_fit:].sum())
+
+
+def test_many_classes_that_hardly_overlap_get_larger_variances(curves: Callable) -> None:
+    rows, labels = crowded_rows(curves, 1.0)
+    totals_of = of_classes(labels, 6)
+    found = choosing.choose(rows, totals_of, STOPPING, weight_of)
+    fit = rows.first(450)
+    reml = choose_smoothness(fit, totals_of(fit), STOPPING, weight=450.0)
+    ours, theirs = (softmax_loss(s, rows, labels, 450) for s in (found, reml))
+    assert ours < (1.0 - 1.0 / np.sqrt(150)) * theirs
+    assert found.n_rows == 450
+
+
+def test_reml_stands_where_rows_held_out_do_not_object(curves: Callable) -> None:
+    rows, labels = crowded_rows(curves, 6.0)
+    totals_of = of_classes(labels, 6)
+    found = choosing.choose(rows, totals_of, STOPPING, weight_of)
+    reml = choose_smoothness(rows, totals_of(rows), STOPPING, weight=600.0)
+    assert_allclose(scales(found), scales(reml), rtol=1e-12)
+    assert found.n_rows == 600
+    assert found.n_turns > reml.n_turns

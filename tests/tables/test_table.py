@@ -213,6 +213,10 @@ def test_kinds_of_columns():
     assert open_table(frame.to_pandas().drop(columns="lists")).kinds == expected[:-1]
     with pytest.raises(ValueError, match="hold neither numbers nor text: lists"):
         AdditiveSVC().fit(frame.drop("day"), data["open"])
+    raw = pl.DataFrame({"raw": [b"\xf6"] * 400})
+    assert open_table(raw).kinds == [Kind.BYTES]
+    with pytest.raises(ValueError, match="hold bytes, not UTF-8 text: raw"):
+        AdditiveSVC().fit(raw, data["open"])
 
 
 def test_an_enum_keeps_its_order():

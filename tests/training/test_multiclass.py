@@ -7,7 +7,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
 from written_out import explicit, primal, scores
 
@@ -209,6 +209,19 @@ def test_a_rare_class_that_weighs_much_is_not_taken_for_many_rows(class_weight):
     assert sum(term.edf for term in weighted.terms_) < 2 * sum(term.edf for term in plain.terms_)
     unit = clone(CHOSEN).set_params(class_weight={False: 7, True: 7}).fit(X[train], y[train])
     np.testing.assert_allclose(unit.decision_function(X), plain.decision_function(X), atol=1e-9)
+
+
+def test_more_rows_of_many_classes_are_no_worse():
+    """There are 22 rows per term, but two per curve; see solvers.reml.choosing."""
+    X, y = load_digits(return_X_y=True)
+    few, many, test = slice(0, 1000), slice(0, 1400), slice(1400, None)
+    losses = [
+        log_loss(y[test], clone(CHOSEN).fit(X[rows], y[rows]).predict_proba(X[test]))
+        for rows in (few, many)
+    ]
+    linear = LogisticRegression(max_iter=1000).fit(X[many] / 16, y[many])
+    assert losses[1] < losses[0]
+    assert losses[1] < log_loss(y[test], linear.predict_proba(X[test] / 16))
 
 
 def test_weights_of_rows_are_repeats_whatever_their_classes_weigh(iris):

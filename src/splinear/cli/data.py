@@ -8,7 +8,7 @@ from pathlib import Path
 import narwhals as nw
 import numpy as np
 
-from splinear._lookup import shown
+from splinear._lookup import closest, shown
 from splinear._types import AnyArray, Input
 from splinear.cli.console import OptionError
 from splinear.tables.arrow import ArrowTable, import_arrow
@@ -18,7 +18,7 @@ from splinear.tables.opening import FORMATS, open_files
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["blocks", "open_data", "open_for", "some_rows"]
+__all__ = ["blocks", "no_column", "open_data", "open_for", "some_rows"]
 
 READABLE = [name for name in FORMATS if name != ".npy"]  # .npy files have no target
 
@@ -59,11 +59,20 @@ def open_for(model: AdditiveEstimator, path: Path, delimiter: str | None) -> Tab
         return _by_position(model, table)
     missing = [name for name in names if name not in table.all_names]
     if missing:
-        raise ValueError(
-            f"{path} has no column {shown(map(repr, missing))}, which the model needs; it has "
-            f"{shown(map(repr, table.all_names))}"
-        )
+        raise no_column(table, missing, ", which the model needs", table.all_names)
     return table.select_names(list(names))
+
+
+def no_column(table: Table, missing: Sequence[str], what_for: str, known: list[str]) -> ValueError:
+    """Return the error that says which columns are not there, and which are."""
+    text = f"{table} has no column {shown(map(repr, missing))}{what_for}; "
+    text += f"it has {shown(map(repr, known))}"
+    meant = closest(missing[0], known) if len(missing) == 1 else None
+    if meant is not None:
+        text += f"; did you mean {meant!r}?"
+    elif len(known) == 1 and isinstance(table, CsvFile):
+        text += " alone; if that is several columns, set --delimiter"
+    return ValueError(text)
 
 
 def _by_position(model: AdditiveEstimator, table: Table) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
 from splinear.cli.console import OptionError, failing_well, make_console
-from splinear.cli.data import open_data
+from splinear.cli.data import no_column, open_data
 from splinear.cli.estimators import FitOptions, Share, make_estimator, task_of
 from splinear.cli.measures import measure_rows
 from splinear.cli.output import check_output
@@ -129,10 +129,7 @@ def _without(table: Table, drop: list[str]) -> Table:
         raise ValueError(f"the columns of {table} have no names: leave out --drop")
     unknown = [name for name in drop if name not in table.features]
     if unknown:
-        raise ValueError(
-            f"{table} has no column {shown(map(repr, unknown))} to drop; it has "
-            f"{shown(map(repr, table.features))}"
-        )
+        raise no_column(table, unknown, " to drop", table.features)
     return table.select_names([name for name in table.features if name not in drop])
 
 

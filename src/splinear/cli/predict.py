@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import is_classifier
 
-from splinear._lookup import shown
 from splinear._types import AnyArray, Input
 from splinear.cli.console import failing_well
-from splinear.cli.data import blocks, open_for
+from splinear.cli.data import blocks, no_column, open_for
 from splinear.cli.models import load_model
 from splinear.cli.output import TABLES, Columns, check_output, table_writer
 from splinear.cli.progress import tracking
@@ -68,10 +67,7 @@ def _with_columns(table: Table, keep: list[str]) -> tuple[Table, list[int]]:
         raise ValueError(f"the columns of {table} have no names: leave out --keep")
     unknown = [name for name in keep if name not in table.all_names]
     if unknown:
-        raise ValueError(
-            f"{table} has no column {shown(map(repr, unknown))} to keep; it has "
-            f"{shown(map(repr, table.all_names))}"
-        )
+        raise no_column(table, unknown, " to keep", table.all_names)
     more = [name for name in dict.fromkeys(keep) if name not in table.features]
     return table.select_names([*table.features, *more]), list(range(len(table.features)))
 

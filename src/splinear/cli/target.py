@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
 from splinear.cli.console import OptionError
+from splinear.cli.data import no_column
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.table import Table
@@ -103,7 +104,7 @@ def read_target(table: Table, name: str | None) -> tuple[Table, TargetColumn]:
     if name is None:
         raise OptionError(f"name the column to predict: --target, one of {_names(table)}")
     if name not in table.all_names:
-        raise ValueError(f"{table} has no column {name!r} to predict; it has {_names(table)}")
+        raise no_column(table, [name], " to predict", table.all_names)
     return table.without(name), _column(table.select_names([name]), name)
 
 

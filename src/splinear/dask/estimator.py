@@ -7,21 +7,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
-from dask.base import is_dask_collection
+from dask.base import compute, is_dask_collection
 from distributed import Client, default_client
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Input
 from splinear.dask.fitting import Distributed
-from splinear.dask.partitions import Partitions
+from splinear.dask.partitions import Partitions, example_of
 from splinear.dask.passes import RemoteRows
 from splinear.dask.predicting import lazily
+from splinear.dask.scoring import measured, score_of
 from splinear.dask.steps import Pose
 from splinear.dask.targets import common_target
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import SmoothLoss
 from splinear.solvers.problems.watch import Watch
+from splinear.tables.checks import check_columns
+from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
@@ -137,6 +140,30 @@ class DaskEstimator(AdditiveEstimator):
         """Return the function that makes a trainer's sums of losses from rows."""
         assert isinstance(trainer, NewtonTrainer)
         return partial(_smooth_sums, trainer.loss)
+
+    def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
+        """Return what the local estimator's score returns: accuracy, R^2 or D^2.
+
+        Partitions are scored where they are, and a few numbers of each are sent to the client.
+
+        Parameters
+        ----------
+        X : collection of Dask, or what the local estimator takes
+        y : collection of Dask of shape (n_samples,), divided as X is
+        sample_weight : collection of Dask of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self, "terms_")
+        local = self.to_local()
+        if not is_dask_collection(X):
+            return float(local.score(X, y, sample_weight))
+        check_columns(local, open_table(example_of(X)), reset=False)
+        parts = measured(local, Partitions.of(X, y, sample_weight))
+        how = {} if self.client is None else {"scheduler": self.client}
+        return score_of(local, list(compute(*parts, **how)))
 
     def _predicted(self, name: str, X: Input) -> Input:
         """Return the predictions of a method, lazily for a Dask collection."""

@@ -39,6 +39,8 @@ class Partitions:
     @classmethod
     def of(cls, X: Input, y: Input, sample_weight: Input) -> Partitions:
         """Partition y and the weights like X; raise if that is not possible."""
+        if y is None:
+            raise ValueError("y is None, but every row needs one.")
         if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
             return cls(*_joint(X, y, sample_weight), example_of(X))
         lengths, example = None, example_of(X)
@@ -128,8 +130,6 @@ def _picked(part: Input, name: str | None) -> Input:
 
 def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:
     """Return y as a collection that is partitioned like X, as far as lengths are known."""
-    if y is None:
-        raise ValueError(f"{name} is None; a fit needs one.")
     known = lengths is not None and not np.isnan(lengths).any()
     if not is_dask_collection(y) and known:
         y = da.from_array(np.asarray(y), chunks=-1)

@@ -238,11 +238,10 @@ def _line_of_pair(model: AdditiveEstimator, pair: FittedPair) -> TermSummary:
     lowest, highest = float(pair.coef.min()), float(pair.coef.max())
     edf, p = 0.0, []
     for joint in posteriors_of(model):
-        n = len(joint.outputs)
         for output in joint.outputs:
             found = joint.surface(pair.features, output)
             if found is not None:
-                edf += found.edf if n == 1 else (1.0 - 1.0 / n) * found.edf
+                edf += joint.share * found.edf
                 p.append(p_value(found, joint.n_left))
     of_all = min(1.0, len(p) * min(p)) if p else np.nan
     name, deviation = pair.name, pair.deviation
@@ -257,7 +256,7 @@ def _measures(model: AdditiveEstimator, term: FittedTerm) -> tuple[float, float,
     for output in range(len(model.intercept_)):
         joint, curve = posterior_of(model, term, output)
         if curve is not None:
-            edf += curve.edf
+            edf += joint.share * curve.edf
             p.append(p_value(curve, joint.n_left))
             shared.append(joint.concurvity(term.features[0], output) if joint.is_joint else np.nan)
     if not p:

@@ -71,20 +71,24 @@ class JointPosterior:
     @cached_property
     def freedom(self) -> float:
         """Effective degrees of freedom of all terms and intercepts, surfaces included."""
-        return self._freedom_of_others + sum(
-            curve.edf for k in self.outputs for curve in self._curves[k - self.outputs[0]].values()
-        )
+        of_curves = sum(curve.edf for curves in self._curves for curve in curves.values())
+        return self._freedom_of_others + self.share * of_curves
+
+    @property
+    def share(self) -> float:
+        """Share of an output's degrees of freedom that counts: only differences of classes do."""
+        n = len(self.outputs)
+        return 1.0 if n == 1 else 1.0 - 1.0 / n
 
     @property
     def _freedom_of_others(self) -> float:
         """Effective degrees of freedom of intercepts and surfaces."""
-        freedom, n = float(len(self.outputs)), len(self.outputs)
+        freedom = self.share * len(self.outputs)
         for blocks in self.information.pair_blocks:
             for group, own in zip(self.model.layout.pairs, blocks, strict=True):
                 alone = group.with_held(None)  # functions shared with a curve are counted there
                 share = 1.0 - alone.precision * pair_variances(alone, own)
-                found = float(np.clip(share, 0.0, 1.0)[alone.used].sum())
-                freedom += found if n == 1 else (1.0 - 1.0 / n) * found
+                freedom += self.share * float(np.clip(share, 0.0, 1.0)[alone.used].sum())
         return freedom
 
     @cached_property

@@ -42,7 +42,9 @@ class FittedTerm:
         t_k, the variance of the prior under which the curve was learned: chosen from the data, or
         C s^2 under a fixed C (s^2 in AdditiveSVC and AdditiveSVR); 0 for a constant feature.
     edf : float
-        The effective degrees of freedom; NaN where the smoothness was not chosen from the data.
+        The effective degrees of freedom, as the choice of smoothness counts them: each output as if
+        the others were known (:func:`~splinear.inspection.summary` takes all of them jointly). NaN
+        where the smoothness was not chosen from the data.
     """
 
     kind: str

@@ -195,6 +195,8 @@ def _kind_of(found: Arrow) -> Kind:
         return Kind.NUMBER
     if types.is_string(found) or types.is_large_string(found) or types.is_dictionary(found):
         return Kind.CATEGORY
+    if types.is_binary(found) or types.is_large_binary(found):
+        return Kind.BYTES
     return Kind.DATE if types.is_temporal(found) else Kind.OTHER
 
 

@@ -53,7 +53,7 @@ def refuse_others(table: Table) -> None:
             f"{shown(dates)}. Use numbers instead, for example days since a fixed day, the "
             "month, the hour or the middle of an interval; or text, to have categories."
         )
-    for kind in (Kind.COMPLEX, Kind.OTHER):
+    for kind in (Kind.COMPLEX, Kind.BYTES, Kind.OTHER):
         found = [_name_of(table, j) for j, other in enumerate(kinds) if other is kind]
         if found:
             raise ValueError(

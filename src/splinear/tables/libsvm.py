@@ -129,7 +129,8 @@ class LibsvmFile(Table):
                 _parse(wrong)
             except (ValueError, OverflowError) as error:
                 raise ValueError(
-                    f"{where} is not of the form 'label index:value ...': {shown!r} ({error})."
+                    f"{where} is not of the form 'label index:value ...': {shown!r} ({error}). "
+                    "The name of a table of columns must end in .csv or .tsv."
                 ) from error
             raise
 

@@ -44,6 +44,7 @@ class Kind(Enum):
     OBJECT = "objects that are neither text nor numbers"  # may be categories
     DATE = "dates, times or intervals"
     COMPLEX = "complex numbers"
+    BYTES = "bytes, not UTF-8 text"
     OTHER = "neither numbers nor text"
 
 
@@ -58,6 +59,8 @@ def kind_of(values: Values) -> Kind:
         return Kind.NUMBER
     if dtype in (nw.String, nw.Categorical, nw.Enum):
         return Kind.CATEGORY
+    if dtype == nw.Binary:
+        return Kind.BYTES
     return Kind.DATE if dtype.is_temporal() else Kind.OTHER
 
 

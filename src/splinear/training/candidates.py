@@ -9,9 +9,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from splinear._types import AnyArray, Floats
+from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import FoldPath
 
-__all__ = ["Candidate", "Comparison"]
+__all__ = ["Candidate", "Comparison", "check_searched"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,3 +97,18 @@ def _objects(values: list[Any]) -> AnyArray:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
+
+
+def check_searched(estimator: object, scoring: object) -> None:
+    """Refuse what GridSearchCV would take, and say what to do instead."""
+    if not isinstance(estimator, AdditiveEstimator):
+        raise ValueError(
+            "The 'estimator' parameter of PathSearchCV must be an AdditiveClassifier, AdditiveSVC, "
+            f"AdditiveRegressor or AdditiveSVR; got a {type(estimator).__name__}. With other steps "
+            "before it, put PathSearchCV at the end of the pipeline."
+        )
+    if isinstance(scoring, list | tuple | set | dict):
+        raise ValueError(
+            "The 'scoring' parameter of PathSearchCV must be one scorer, a name or a callable; got "
+            f"{scoring!r}. For several, use cross_validate with the best estimator."
+        )

@@ -6,6 +6,9 @@
   twice where terms say the same thing; its variances come out too small. So a sample of the rows is
   divided: on one part REML finds a variance per term, and one number for all; on the other part the
   models of both, with all variances times 1, 8, 64, ..., are compared, and the best is taken.
+- Crowded tables, which are narrow, but have few rows for the curves of all their classes: the same
+  may happen there, if the classes hardly overlap. So they are divided, too, and REML's variances
+  are given up only where others are clearly better: by more than chance makes of the loss.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ __all__ = ["WIDE", "choose", "choose_with_pairs", "enough_rows", "final_edf"]
 
 WIDE, FEW_ROWS = 200, 20  # a table is wide from this many terms on, or if a term has so few rows
 LEAST_ROWS = 200  # that can be divided
+LEAST_OF_CROWDED = 400  # of a crowded table: a hundred are held out, and can object to REML
 MOST_ROWS = 50_000  # that REML looks at...
 ROWS_PER_LEVEL = 5  # ...unless a category needs more: its variance is that of single levels
 MOST_VALUES = 10**8  # of a wide table that a pass over its sample reads, all outputs counted
@@ -62,23 +66,34 @@ def choose(
     totals_of(rows) are the sums of losses over some rows, and weight_of(rows) is their weight in
     all.
     """
-    n_terms, narrow = _n_curves(rows.layout), _is_narrow(rows, weight_of)
-    if narrow or rows.n_rows < LEAST_ROWS:
-        return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, weight_of)
-    n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
-    most = int(np.clip(MOST_VALUES // (n_terms * n_outputs), 4_000, MOST_ROWS))
-    n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
-    n_held_out = min(rows.n_rows - n_fit, max(4_000, n_fit // 3))
-    trials = _Trials(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
-    if rows.n_rows > MANY * n_fit:
-        trials.most = MOST_TRIALS_OF_MANY
+    if rows.n_rows >= LEAST_ROWS:
+        if not _is_narrow(rows, weight_of):
+            return _of_wide(_Trials.divide(rows, totals_of, stopping), weight_of)
+        if _is_crowded(rows, totals_of, weight_of):
+            return _of_crowded(rows, _Trials.divide(rows, totals_of, stopping), weight_of)
+    return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, weight_of)
+
+
+def _of_wide(trials: _Trials, weight_of: WeightOf) -> Smoothness:
+    """Compare one number for all terms with a variance per term."""
     for pooled in (True, False):
-        onward = replace(stopping, watch=stopping.watch.after(trials.n_turns))
-        found = _by_reml(trials.fit, totals_of, onward, weight_of, wide=True, pooled=pooled)
-        trials.compare(found)
-        if stopping.watch.poll():
+        trials.compare(trials.by_reml(weight_of, wide=True, pooled=pooled))
+        if trials.is_stopped:
             break
     return trials.best
+
+
+def _of_crowded(rows: TrainingRows, trials: _Trials, weight_of: WeightOf) -> Smoothness:
+    """Choose by REML, unless rows held out clearly prefer other variances."""
+    trials.better = 1.0 - 1.0 / np.sqrt(trials.n_held_out)
+    trials.compare(trials.by_reml(weight_of))
+    if not trials.is_stopped:
+        trials.compare(trials.by_reml(weight_of, wide=True, pooled=True))
+    if trials.has_other or trials.is_stopped:
+        return trials.best
+    few = rows.first(_enough(rows.layout))
+    found = _by_reml(few, trials.totals_of, trials.onward, weight_of)
+    return replace(found, n_turns=trials.n_turns + found.n_turns)
 
 
 def choose_with_pairs(
@@ -90,7 +105,7 @@ def choose_with_pairs(
 ) -> Smoothness:
     """Choose the variances of surfaces, which rows.layout has, too; `curves` were chosen without.
 
-    Those of curves are chosen anew, except for wide tables.
+    Those of curves are chosen anew, unless rows held out have chosen them.
     """
     few = rows.first(_enough(rows.layout))
     layout = curves.layout.with_pairs(rows.layout.pairs)
@@ -101,7 +116,7 @@ def choose_with_pairs(
         replace(stopping, watch=stopping.watch.after(curves.n_turns).during("smoothness")),
         weight=weight_of(few),
         begin=replace(curves, layout=layout, starts=starts),
-        only_pairs=not _is_narrow(rows, weight_of),
+        only_pairs=not _is_narrow(rows, weight_of) or curves.n_rows < few.n_rows,
     )
 
 
@@ -112,6 +127,14 @@ def _n_curves(layout: Layout) -> int:
 def _is_narrow(rows: TrainingRows, weight_of: Callable[[TrainingRows], float]) -> bool:
     n_terms = _n_curves(rows.layout)
     return n_terms < WIDE and FEW_ROWS * n_terms < weight_of(rows)
+
+
+def _is_crowded(rows: TrainingRows, totals_of: TotalsOf, weight_of: WeightOf) -> bool:
+    """Tell whether there are few rows for the curves of all classes, and enough to divide."""
+    if rows.n_rows < LEAST_OF_CROWDED:
+        return False
+    n_classes = max(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
+    return n_classes > 1 and FEW_ROWS * n_classes * _n_curves(rows.layout) >= weight_of(rows)
 
 
 def final_edf(
@@ -175,10 +198,45 @@ class _Trials:
     totals_of: TotalsOf
     stopping: Stopping
     most: int = MOST_TRIALS
+    better: float = BETTER
     best_loss: float = np.inf
     _best: Smoothness | None = None
+    has_other: bool = False  # than the first that was tried
     n_turns: int = 0
     n_trials: int = 0
+
+    @classmethod
+    def divide(cls, rows: TrainingRows, totals_of: TotalsOf, stopping: Stopping) -> _Trials:
+        """Divide a sample of the rows."""
+        n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
+        most = int(np.clip(MOST_VALUES // (_n_curves(rows.layout) * n_outputs), 4_000, MOST_ROWS))
+        n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
+        n_held_out = min(rows.n_rows - n_fit, max(4_000, n_fit // 3))
+        made = cls(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
+        if rows.n_rows > MANY * n_fit:
+            made.most = MOST_TRIALS_OF_MANY
+        return made
+
+    @property
+    def n_held_out(self) -> int:
+        """The number of rows that models are compared on."""
+        return self.all.n_rows - self.fit.n_rows
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a limit has been reached, or someone wants to stop."""
+        return bool(self.stopping.watch.poll())
+
+    @property
+    def onward(self) -> Stopping:
+        """How the next choice is watched: after those before."""
+        return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
+
+    def by_reml(
+        self, weight_of: WeightOf, *, wide: bool = False, pooled: bool = False
+    ) -> Smoothness:
+        """Choose variances on the rows that models are trained on."""
+        return _by_reml(self.fit, self.totals_of, self.onward, weight_of, wide=wide, pooled=pooled)
 
     @property
     def best(self) -> Smoothness:
@@ -194,11 +252,12 @@ class _Trials:
             points = self._trained(layout, starts)
             starts = [Start(coef=p.parameters, intercept=p.theta[:, -1]) for p in points]
             loss = self._loss(points)
-            if self._best is None or loss < BETTER * self.best_loss:
+            if self._best is None or loss < self.better * self.best_loss:
+                self.has_other = self._best is not None
                 edf = degrees_of_freedom(points, layout)
                 self.best_loss = loss
                 self._best = replace(found, layout=layout, edf=edf, starts=starts)
-            if not loss < BETTER * last or self.stopping.watch.poll():
+            if not loss < self.better * last or self.is_stopped:
                 return
             layout, last = layout.scaled(GROWTH), loss
 

@@ -67,6 +67,11 @@ class ClassOutputs(Outputs, Protocol):
 class NumberOutputs(Outputs, Protocol):
     """Outputs that predict a number."""
 
+    @property
+    def power(self) -> int:
+        """That of the mean to which the variance is proportional."""
+        ...
+
     def unit(self, target: str) -> str:
         """Return the name of the score's unit, given the name of the target."""
         ...

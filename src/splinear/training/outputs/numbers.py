@@ -22,8 +22,9 @@ LARGEST = 1e37  # absolute value of a target
 
 @dataclass(frozen=True)
 class Regression:
-    """Regression: the single score is the prediction."""
+    """Regression: the single score is the prediction, and the variance is mean^power."""
 
+    power: int = 0
     n_outputs: int = 1
     together: int = 1
 

@@ -1,0 +1,89 @@
+"""Scores of a collection: a few sums per partition, and never the rows in one place."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from sklearn.base import is_classifier
+from sklearn.metrics import mean_tweedie_deviance
+
+from splinear._types import Floats, Input
+from splinear.dask.partitions import Partitions
+from splinear.training.estimator import AdditiveEstimator
+from splinear.training.outputs.base import NumberOutputs
+from splinear.training.outputs.positive import SCORED
+
+__all__ = ["measured", "score_of"]
+
+Measures: TypeAlias = "tuple[float, ...] | None"
+
+SAME = 1e-18  # of the squared relative error of predictions that are those of a constant target
+
+
+def measured(model: AdditiveEstimator, given: Partitions) -> list[Delayed]:
+    """Return what each partition says of a local model's predictions, to be computed."""
+    measure = _accuracy if is_classifier(model) else _deviances
+    shared, own = delayed(model), delayed(measure, pure=False)
+    return [own(shared, *part) for part in zip(given.X, given.y, given.weights, strict=True)]
+
+
+def score_of(model: AdditiveEstimator, parts: list[Measures]) -> float:
+    """Return the score of all rows, given what their partitions say."""
+    known = np.array([part for part in parts if part is not None], dtype=np.float64)
+    if not len(known):
+        raise ValueError("There is nothing to score: X has no rows, or their weights add up to 0.")
+    if is_classifier(model):
+        return float(np.average(known[:, 1], weights=known[:, 0]))
+    return _explained(known.T, _power_of(model))
+
+
+def _accuracy(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
+    """Return the weight of a partition's rows, and the share of them that is right."""
+    w = _counted(X, weights)
+    return None if w is None else (float(w.sum()), model.score(X, y, w))
+
+
+def _deviances(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
+    """Return weight, mean, deviance from the mean and from predictions, least and most of y."""
+    w = _counted(X, weights)
+    if w is None:
+        return None
+    power, values, predicted = _power_of(model), np.asarray(y, np.float64), model.predict(X)
+    mean = float(np.average(values, weights=w))
+    spread = _deviance(values, np.full(len(values), mean), w, power)
+    counted = values[w > 0]
+    ends = float(counted.min()), float(counted.max())
+    return float(w.sum()), mean, spread, _deviance(values, predicted, w, power), *ends
+
+
+def _counted(X: Input, weights: Input) -> Floats | None:
+    """Return the weights of a partition's rows; None: no row counts."""
+    w = np.ones(X.shape[0]) if weights is None else np.asarray(weights, np.float64)
+    return w if w.sum() > 0 else None
+
+
+def _explained(parts: Floats, power: int) -> float:
+    """Return the share of the deviance from the mean that the model explains.
+
+    The deviance of rows from the mean of all is that from their own mean, plus their weight times
+    the deviance of the one mean from the other.
+    """
+    weight, mean, spread, misfit, least, most = parts
+    y, left = float(np.average(mean, weights=weight)), float(misfit.sum())
+    if least.min() == most.max():
+        return float(left <= SAME * weight.sum() * abs(y) ** (2 - power))
+    between = _deviance(mean, np.full_like(mean, y), weight, power)
+    return 1.0 - left / (float(spread.sum()) + between)
+
+
+def _deviance(y: Floats, mu: Floats, weights: Floats, power: int) -> float:
+    """Return the sum of the rows' deviances under a variance of mean^power."""
+    mu = np.clip(mu, *SCORED) if power else mu
+    mean = mean_tweedie_deviance(y, mu, sample_weight=weights, power=power)
+    return float(mean * weights.sum())
+
+
+def _power_of(model: AdditiveEstimator) -> int:
+    return cast(NumberOutputs, model._outputs).power
