@@ -22,9 +22,13 @@ inline int cell_of(const simd::CellMap& map, float x) noexcept {
 // The largest number of knots in one cell.
 inline int most_in_a_cell(const simd::CellMap& map, std::span<const float> knots) noexcept {
     int most = 0;
-    for (std::size_t i = 0, first = 0; i < knots.size(); ++i) {
-        if (cell_of(map, knots[i]) != cell_of(map, knots[first])) first = i;
-        most = std::max(most, static_cast<int>(i - first) + 1);
+    int n = 0;
+    int last = -1;
+    for (const float knot : knots) {
+        const int cell = cell_of(map, knot);
+        n = cell == last ? n + 1 : 1;
+        last = cell;
+        most = std::max(most, n);
     }
     return most;
 }
@@ -38,8 +42,11 @@ inline simd::CellMap cells_with(int shift, std::span<const float> knots, int n_c
     const std::int32_t least_bits = bits(std::numeric_limits<float>::min()) + span_of_cells;
     const float span = knots.back() - knots.front();
     float before = 0.0f;
-    for (int i = 0; i < 40; ++i)  // a fixed-point iteration; each step at least halves the error
+    for (int i = 0; i < 40; ++i) {  // a fixed-point iteration; each step at least halves the error
+        const float last = before;
         before = std::bit_cast<float>(std::max(bits(span + before), least_bits) - span_of_cells);
+        if (before == last) break;
+    }
     const float origin = knots.front() - before;
     const float most = std::max(knots.back() - origin, before);
     return {origin, before, most, shift, bits(before) >> shift, 0};

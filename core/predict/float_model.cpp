@@ -83,12 +83,11 @@ void FloatModel::plant_trees(const Curves& curves) {
     const auto n = static_cast<std::size_t>(
         std::count(is_warped_.begin(), is_warped_.end(), static_cast<unsigned char>(1)));
     for (std::size_t k = 0; k < curves.n_outputs(); ++k) {
-        float* tree = trees_.emplace_back(n * made.n_floats()).data();
+        float* tree = trees_.emplace_back(n * made.n_floats() + made.n_behind()).data();
         for (std::size_t j = 0; j < shape_.n_features; ++j) {
             tree_of_.push_back(is_warped_[j] != 0 ? tree : nullptr);
             if (is_warped_[j] == 0) continue;
-            made.plant(curves.axes[j].knots(), curves.coef_of(k, j), tree);
-            tree += made.n_floats();
+            tree = made.plant(curves.axes[j].knots(), curves.coef_of(k, j), tree);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "model/few_cells.hpp"
 #include "model/knot_tree.hpp"
 #include "simd/kernels.hpp"
 
@@ -34,19 +35,26 @@ public:
         : pairs_(n_bins, form),
           order_(tree_depth(n_bins + 1)),
           degree_(degree),
+          has_cells_(degree == 1 && form == simd::KnotForm::columns &&
+                     pairs_.depth() <= simd::celled_depth),
           n_numbers_(3 + static_cast<std::size_t>(degree)) {}
 
     int depth() const noexcept { return degree_ == 1 ? pairs_.depth() : order_.depth(); }
     int sections() const noexcept { return pairs_.sections(); }
-    std::size_t n_floats() const noexcept {
-        return degree_ == 1 ? pairs_.n_floats() : (1 + n_numbers_) * order_.n_leaves();
-    }
 
-    void plant(std::span<const double> knots, const double* coef, float* tree) {
-        if (degree_ == 1)
-            plant_pairs(knots, coef, tree);
-        else
-            plant_pieces(knots, coef, tree);
+    // What a tree takes at most; more behind the last of them may be read, see simd::n_few_cells.
+    std::size_t n_floats() const noexcept {
+        if (degree_ != 1) return (1 + n_numbers_) * order_.n_leaves();
+        const std::size_t n_cells = has_cells_ ? simd::few_cell_floats : 0;
+        return whole_pieces(n_cells + pairs_.n_floats(), per_line);
+    }
+    std::size_t n_behind() const noexcept { return has_cells_ ? 2 * per_line : 0; }
+
+    // Writes a tree, and returns where the next may begin.
+    float* plant(std::span<const double> knots, const double* coef, float* tree) {
+        if (degree_ == 1) return tree + plant_pairs(knots, coef, tree);
+        plant_pieces(knots, coef, tree);
+        return tree + n_floats();
     }
 
 private:
@@ -80,7 +88,8 @@ private:
     }
 
     // Per pair: the knot between the two, the curve's value there, its slopes below and above.
-    void plant_pairs(std::span<const double> knots, const double* coef, float* tree) const {
+    // Returns how many floats that takes, whole cache lines.
+    std::size_t plant_pairs(std::span<const double> knots, const double* coef, float* tree) const {
         const std::size_t n_bins = knots.size() - 1;
         const auto slope = [&](std::size_t place) {
             return place > 0 && place <= n_bins
@@ -88,19 +97,26 @@ private:
                                             (knots[place] - knots[place - 1]))
                        : 0.0f;
         };
-        pairs_.plant(
-            knots,
-            [&](std::size_t place) {
-                const std::size_t knot = std::min(place, n_bins);
-                return std::array{static_cast<float>(knots[knot]), static_cast<float>(coef[knot]),
-                                  slope(place), slope(place + 1)};
-            },
-            tree);
+        const auto record = [&](std::size_t place) {
+            const std::size_t knot = std::min(place, n_bins);
+            return std::array{static_cast<float>(knots[knot]), static_cast<float>(coef[knot]),
+                              slope(place), slope(place + 1)};
+        };
+        if (has_cells_) {
+            const FewCells cells(knots);
+            cells.write_map(tree);
+            if (cells.are_enough()) return whole_pieces(cells.write_leaves(record, tree), per_line);
+        }
+        pairs_.plant(knots, record, tree + (has_cells_ ? simd::few_cell_map_floats : 0));
+        return n_floats();
     }
+
+    static constexpr std::size_t per_line = 16;  // floats
 
     PairTrees pairs_;  // of degree 1
     TreeOrder order_;
     int degree_;
+    bool has_cells_;
     std::size_t n_numbers_;      // per leaf, of other degrees
     std::vector<float> places_;  // those of one curve
 };

@@ -1,6 +1,7 @@
 // Codes of values by AVX-512; lanes are rows.
 #include "simd/avx512.hpp"
 #include "simd/clones.hpp"
+#include "simd/knot_tree.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 

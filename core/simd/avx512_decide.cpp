@@ -1,6 +1,7 @@
 // Scores of values by AVX-512; lanes are rows.
 #include "simd/avx512.hpp"
 #include "simd/clones.hpp"
+#include "simd/knot_tree.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
@@ -60,19 +61,14 @@ template <int Degree, int Depth>
 struct Leaves {
     using Table = typename LeafTable<Depth>::Table;
     const float* tables;
-    int depth;
-    NodeTable<Depth> nodes;
+    std::size_t n_entries;
     Table first;
     Table second;
     Table third;
 
-    Leaves(const float* tree, int depth_of_tree)
-        : tables(tree),
-          depth(depth_of_tree),
-          nodes(tree, depth_of_tree),
-          first(table(1)),
-          second(table(2)),
-          third(table(3)) {}
+    // Tables of as many entries, behind one of what a value is compared with.
+    Leaves(const float* all, std::size_t n)
+        : tables(all), n_entries(n), first(table(1)), second(table(2)), third(table(3)) {}
 
     SPLINEAR_INLINE __m512 add(__m512 total, __m512 x, __m512i leaf) const {
         const __m512 from = _mm512_sub_ps(x, first[leaf]);
@@ -91,18 +87,29 @@ struct Leaves {
     }
 
 private:
-    const float* table(int i) const { return tables + (std::size_t(i) << depth); }
+    const float* table(std::size_t i) const { return tables + i * n_entries; }
 };
 
 template <int Degree, int Depth, int Vectors>
 SPLINEAR_INLINE void add_between_knots(const float* tree, int depth, const float* x,
                                        __m512* total) {
-    const Leaves<Degree, Depth> leaves(tree, depth);
     __m512 values[Vectors];
     __m512i at[Vectors];
     for (int v = 0; v < Vectors; ++v) values[v] = _mm512_load_ps(x + 16 * v);
-    leaves.nodes.template descend<Vectors>(values, at);
-    for (int v = 0; v < Vectors; ++v) total[v] = leaves.add(total[v], values[v], at[v]);
+    const auto add = [&](const float* tables, std::size_t n) SPLINEAR_INLINE_LAMBDA {
+        const Leaves<Degree, Depth> leaves(tables, n);
+        for (int v = 0; v < Vectors; ++v) total[v] = leaves.add(total[v], values[v], at[v]);
+    };
+    if constexpr (Degree == 1 && Depth <= splinear::simd::celled_depth) {
+        if (CellTable<Depth>::n_steps(tree) > 0) {
+            CellTable<Depth>(tree).template find<Vectors>(values, at);
+            return add(tree + splinear::simd::few_cell_floats,
+                       static_cast<std::size_t>(CellTable<Depth>::n_entries(tree)));
+        }
+        tree += splinear::simd::few_cell_map_floats;
+    }
+    NodeTable<Depth>(tree, depth).template descend<Vectors>(values, at);
+    add(tree, std::size_t{1} << depth);
 }
 
 template <int Degree, int Vectors>
@@ -140,11 +147,12 @@ void decide_rows(const Shape& shape, const BinMap& map, const float* tables, con
         n = left < n ? left : n;
         load_columns<Vectors>(x, j, n, columns);
         for (std::size_t i = 0; i < n; ++i) {
+            const std::size_t k = j + i;
             ask_ahead<Vectors>(x, next, j, shape.n_features, i);
-            if (map.trees != nullptr && map.trees[j + i] != nullptr)
-                add_between_knots<Degree, Vectors>(map, j + i, columns.at[i], total);
+            if (map.trees != nullptr && map.trees[k] != nullptr)
+                add_between_knots<Degree, Vectors>(map, k, columns.at[i], total);
             else
-                add_line<Degree, Length, Vectors>(shape, map, j + i, tables + (j + i) * entries,
+                add_line<Degree, Length, Vectors>(shape, map, k, tables + k * entries,
                                                   columns.at[i], total);
         }
     }

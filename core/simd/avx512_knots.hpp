@@ -53,3 +53,53 @@ template <>
 struct LeafTable<deep> {
     using Table = MemoryTable;
 };
+
+// Cells in front of the leaves of one feature, see simd::n_few_cells.
+template <int Depth>
+struct CellTable {
+    __m512 origin;
+    __m512 least;
+    __m512 most;
+    __m512i shift;
+    int window;
+    __m512i low;  // the first leaves of the cells
+    __m512i high;
+    RegisterTable<(1 << Depth)> fences;
+
+    explicit CellTable(const float* tree)
+        : origin(_mm512_set1_ps(tree[0])),
+          least(_mm512_set1_ps(tree[1])),
+          most(_mm512_set1_ps(tree[2])),
+          shift(_mm512_set1_epi32(whole(tree, 3))),
+          window(n_steps(tree)),
+          low(leaves_of(tree + splinear::simd::few_cell_map_floats)),
+          high(leaves_of(tree + splinear::simd::few_cell_map_floats + 8)),
+          fences(tree + splinear::simd::few_cell_floats) {}
+
+    static int n_steps(const float* tree) { return whole(tree, 5); }  // 0: there are no cells
+    static int n_entries(const float* tree) { return whole(tree, 6); }
+
+    // The leaves of some vectors, in their low bits.
+    template <int Vectors>
+    SPLINEAR_INLINE void find(const __m512* x, __m512i* at) const {
+        for (int v = 0; v < Vectors; ++v) {
+            // max() and min() give the second operand for a NaN.
+            const __m512 y = _mm512_min_ps(_mm512_max_ps(_mm512_sub_ps(x[v], origin), least), most);
+            const __m512i cell = _mm512_srlv_epi32(_mm512_castps_si512(y), shift);
+            at[v] = _mm512_permutex2var_epi16(low, cell, high);
+        }
+        int n = window;
+        do {
+            for (int v = 0; v < Vectors; ++v) {
+                const __mmask16 beyond = _mm512_cmp_ps_mask(x[v], fences[at[v]], _CMP_GE_OQ);
+                at[v] = _mm512_mask_add_epi32(at[v], beyond, at[v], _mm512_set1_epi32(1));
+            }
+        } while (--n > 0);
+    }
+
+private:
+    static int whole(const float* tree, int i) { return __builtin_bit_cast(int, tree[i]); }
+    static __m512i leaves_of(const float* cells) {
+        return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(cells)));
+    }
+};

@@ -12,7 +12,7 @@ struct RegisterTable {
 
     RegisterTable() = default;
     explicit RegisterTable(const float* entries) {
-        for (int i = 0; i < Entries / 16; ++i) part[i] = _mm512_load_ps(entries + 16 * i);
+        for (int i = 0; i < Entries / 16; ++i) part[i] = _mm512_loadu_ps(entries + 16 * i);
     }
     explicit RegisterTable(__m512 only) : part{only} {}
 

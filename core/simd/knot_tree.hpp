@@ -35,6 +35,18 @@ struct CellMap {
     std::int32_t window;
 };
 
+// With KnotForm::columns, a tree of degree 1 with at most celled_depth levels begins with a map to
+// few cells, and how many floats a table has. If its window is 0, the tree follows. Otherwise there
+// follow 8 bits per cell, the first of its leaves, from which a value takes at most `window` steps
+// to its own; and tables of the leaves in ascending order: the number from which on a value is
+// beyond each, NaN for the last; and their records, first one number of all of them, then the next.
+// Tables may be read beyond their ends.
+inline constexpr int celled_depth = 5;
+inline constexpr int n_few_cells = 64;
+inline constexpr int most_steps = 3;  // more take longer than a tree
+inline constexpr int few_cell_map_floats = 8;
+inline constexpr int few_cell_floats = few_cell_map_floats + n_few_cells / 4;
+
 // As KnotForm::fences has it: the map, 16 bits per cell, fences between the leaves, and records.
 inline constexpr int n_cells = 256;
 inline constexpr int cell_map_floats = 8;

@@ -73,7 +73,7 @@ struct Problem {
 
     // The same for kernels that search in trees, one behind the other.
     AlignedFloats planted(PieceTrees& made) const {
-        AlignedFloats trees(made.n_floats() * shape.n_features);
+        AlignedFloats trees(made.n_floats() * shape.n_features + made.n_behind());
         const auto n_bins = static_cast<std::size_t>(shape.n_basis - shape.degree);
         for (std::size_t j = 0; j < shape.n_features; ++j) {
             if (is_warped[j] == 0) continue;
