@@ -24,7 +24,7 @@ _LEAST, _MOST = 2.0**-1022, 2.0**1022  # of s^2, so that 1 / s^2 is a number
 
 def bounded(scale: Floats) -> Floats:
     """Return variances s^2 as numbers that can be divided by; 0 stays 0: there is no curve."""
-    return np.where(scale > 0, np.clip(scale, _LEAST, _MOST), 0.0)
+    return np.where(scale > 0, np.minimum(np.maximum(scale, _LEAST), _MOST), 0.0)
 
 
 def reciprocals(scale: Floats) -> Floats:

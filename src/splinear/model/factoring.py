@@ -32,13 +32,17 @@ def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Fl
     Entries grow by a share of themselves, and if that is not enough by one of the largest: what
     others leave of a small one may be nothing but their rounding.
     """
-    own = np.abs(diagonal)
+    try:
+        return method(matrix)
+    except LinAlgError:
+        own = np.abs(diagonal)
     for unit in (own, np.full_like(own, own.max(initial=0.0))):
         for more in GROWTHS:
+            diagonal += more * unit
             try:
                 return method(matrix)
             except LinAlgError:
-                diagonal += more * unit
+                continue
     return method(matrix)
 
 

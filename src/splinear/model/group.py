@@ -18,6 +18,19 @@ from splinear.curves.form import Form
 __all__ = ["Extrapolation", "TermGroup"]
 
 MOST_STIFF = 1e300  # in a matrix that is to be factored
+# What says which parameters there are, and which are used: other variances leave it as it is.
+_LASTING = {
+    "n_features",
+    "size",
+    "stride",
+    "shape",
+    "block_shape",
+    "used",
+    "functions_per_row",
+    "has_level",
+    "is_diagonal",
+    "form_widths",
+}
 
 
 class Extrapolation(str, Enum):
@@ -132,7 +145,7 @@ class TermGroup:
         """Shape of the parameters."""
         return self.n_features, self.stride
 
-    @property
+    @cached_property
     def block_shape(self) -> tuple[int, int, int]:
         """Shape of the curves' blocks of the Hessian, by bands: functions k and k + p."""
         return (*self.shape, self.embedding.basis.support)
@@ -144,6 +157,14 @@ class TermGroup:
         if not self.has_gaps:
             return used
         return np.column_stack([used, self.missing_variance > 0])
+
+    @cached_property
+    def functions_per_row(self) -> int:
+        """How many functions of all features are not zero in a row, at most."""
+        # Of two functions, as a 0/1 column has them, one is zero.
+        n_free = self.embedding.used.sum(axis=1)
+        most = np.minimum(np.maximum(n_free - 1, 1), self.embedding.basis.support)
+        return int(most[n_free > 0].sum())
 
     @property
     def grid(self) -> _core.CodeGrid:
@@ -249,17 +270,19 @@ class TermGroup:
         self.core_penalty.add_pull(parameters, to, n_threads)
 
     def differences(self, parameters: Floats) -> Floats:
-        """Return d_j = T^{-1} coef_j, and the deviations of gaps, (n_features, stride)."""
-        out = parameters.copy()
-        out[:, : self.size] = self.embedding.penalty.difference(parameters[:, : self.size])
-        return np.where(self.used, out, 0.0)
+        """Return d_j = T^{-1} coef_j, and the deviations of gaps, (..., n_features, stride)."""
+        found = self.embedding.penalty.difference(parameters[..., : self.size])
+        if self.has_gaps:
+            found = np.concatenate([found, parameters[..., -1:]], axis=-1)
+        return np.where(self.used, found, 0.0)
 
     @property
     def precision(self) -> Floats:
         """w_jk / t_j of curves, then 1 / g_j of gaps, 0 where there is nothing."""
         stiffness, of_gap = self._stiffness
-        both = np.column_stack([stiffness, of_gap]) if self.has_gaps else stiffness
-        return np.where(self.used, both, 0.0)
+        if not self.has_gaps:
+            return stiffness
+        return np.where(self.used, np.column_stack([stiffness, of_gap]), 0.0)
 
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
@@ -377,15 +400,36 @@ class TermGroup:
 
     # -- smoothness ------------------------------------------------------------------------------
 
+    @cached_property
+    def variances(self) -> Floats:
+        """s_j^2 of all curves, then g_j if there are gaps."""
+        own = self.embedding.variance
+        return np.concatenate([own, self.missing_variance]) if self.has_gaps else own
+
+    def with_variances(self, variances: Floats, edges: Floats | None) -> TermGroup:
+        """Return the group with other `variances`, and other edge weights."""
+        n = self.n_features
+        gaps = variances[n:] if self.has_gaps else self.missing_variance
+        return self.with_variance(variances[:n], gaps, edges)
+
     def scaled(self, factor: float) -> TermGroup:
         """Return the group with all variances times a factor."""
-        embedding = self.embedding.with_variance(factor * self.embedding.variance)
-        missing_variance = bounded(factor * self.missing_variance)
-        return replace(self, embedding=embedding, missing_variance=missing_variance)
+        variance, missing_variance = self.embedding.variance, self.missing_variance
+        return self.with_variance(factor * variance, factor * missing_variance, self.edges)
 
     def with_variance(
         self, variance: Floats, missing_variance: Floats, edges: Floats | None = None
     ) -> TermGroup:
         """Return the group with other variances s_j^2 and g_j, and other edge weights."""
         embedding, gaps = self.embedding.with_variance(variance), bounded(missing_variance)
-        return replace(self, embedding=embedding, missing_variance=gaps, edges=edges)
+        other = replace(self, embedding=embedding, missing_variance=gaps, edges=edges)
+        # Turns that choose variances make many groups, in which the same parameters are used.
+        if embedding.used is self.embedding.used and self._has_gaps_as(other):
+            vars(other).update({name: vars(self)[name] for name in _LASTING & vars(self).keys()})
+        return other
+
+    def _has_gaps_as(self, other: TermGroup) -> bool:
+        """Tell whether the same features have a deviation for gaps."""
+        if not self.has_gaps:
+            return True
+        return np.array_equal(self.missing_variance > 0, other.missing_variance > 0)

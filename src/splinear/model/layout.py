@@ -17,6 +17,19 @@ from splinear.model.pairs import PairGroup
 
 __all__ = ["Layout"]
 
+# What says where parameters stand, and which are used: variances change nothing in it.
+_LASTING = {
+    "ends",
+    "used",
+    "unused",
+    "n_parameters",
+    "n_of_curves",
+    "n_free_of_curves",
+    "functions_per_row",
+    "_places",
+    "_has_own_tables",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -30,12 +43,12 @@ class Layout:
     n_columns: int  # of X
     pairs: tuple[PairGroup, ...] = ()
 
-    @property
+    @cached_property
     def n_parameters(self) -> int:
         """Length of a flat vector."""
         return int(self.ends[-1])
 
-    @property
+    @cached_property
     def n_of_curves(self) -> int:
         """Length of that part of a flat vector that belongs to curves."""
         return int(self.ends[len(self.groups)])
@@ -60,6 +73,16 @@ class Layout:
     def unused(self) -> NDArray[np.intp]:
         """The numbers of the others."""
         return np.flatnonzero(~self.used)
+
+    @cached_property
+    def n_free_of_curves(self) -> int:
+        """How many parameters of curves are used."""
+        return int(np.count_nonzero(self.used[: self.n_of_curves]))
+
+    @cached_property
+    def functions_per_row(self) -> float:
+        """How many functions of all curves are not zero in a row that has a value for each."""
+        return float(sum(group.functions_per_row for group in self.groups))
 
     @cached_property
     def cone(self) -> Cone | None:
@@ -160,6 +183,20 @@ class Layout:
         found = [group.distance(own, summed) for group, own, summed in parts]
         return sum(value for value, _ in found), sum(distance for _, distance in found)
 
+    @cached_property
+    def variances(self) -> Floats:
+        """Those of all curves and gaps, group by group; see TermGroup.variances."""
+        return np.concatenate([np.zeros(0), *(group.variances for group in self.groups)])
+
+    def with_variances(self, variances: Floats, edges: Sequence[Floats | None]) -> Layout:
+        """Return the layout with other `variances`, and other edge weights of each group."""
+        groups, rest = [], variances
+        for group, own in zip(self.groups, edges, strict=True):
+            n = len(group.variances)
+            groups.append(group.with_variances(rest[:n], own))
+            rest = rest[n:]
+        return self.with_groups(groups)
+
     def scaled(self, factor: float) -> Layout:
         """Return the layout with all variances times a factor."""
         curves = self.with_groups([group.scaled(factor) for group in self.groups])
@@ -170,8 +207,7 @@ class Layout:
         other = replace(self, groups=tuple(groups))
         # Turns that choose variances make many layouts, in which parameters stand where they did.
         if all(a.used is b.used for a, b in zip(self.groups, other.groups, strict=True)):
-            known = ("ends", "used", "unused", "_places", "_has_own_tables")
-            vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
+            vars(other).update({name: vars(self)[name] for name in _LASTING & vars(self).keys()})
         return other
 
     def with_pairs(self, pairs: Sequence[PairGroup]) -> Layout:

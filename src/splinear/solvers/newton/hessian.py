@@ -46,6 +46,7 @@ ROWS_PER_COEFFICIENT = 12  # that the dense preconditioner is made from
 # have levels, which a small sample may not have.
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
+TINY = float(np.finfo(np.float64).tiny)
 FEW_PRODUCTS = 12  # of a step in a cone: up to this many, the next is preconditioned as it was
 
 
@@ -80,7 +81,7 @@ class Chooser:
 
     def __init__(self, at: Iterate, preconditioner: str) -> None:
         space = self.space = at.space
-        n = int(space.used[: space.layout.n_of_curves].sum()) + 1
+        n = space.layout.n_free_of_curves + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         self.dense_price = 0.5 * self.n_sample * entries_per_row(space) ** 2 + n**3 / 30
         per_row = space.rows.n_values / space.n_rows
@@ -213,7 +214,7 @@ class _Banded(_ByPasses):
     def __init__(self, part: Part) -> None:
         super().__init__(part)
         s = self.space.totals(part.curvature.diagonal) + self.space.stiffness_of_b
-        s = np.maximum(s, np.finfo(float).tiny)
+        s = np.maximum(s, TINY)
         self.outputs = [
             Arrow(self.space, blocks, u, float(of_b))
             for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)
