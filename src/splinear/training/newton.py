@@ -14,7 +14,7 @@ from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.newton.path import newton_path
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.losses import SmoothLoss, SquaredError
+from splinear.solvers.problems.losses import SmoothLoss
 from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
@@ -104,7 +104,8 @@ class NewtonTrainer:
         data = data.with_layout(layout)
         onward = replace(stopping, watch=stopping.watch.after(n_before))
         sums = data.sums(self.loss)
-        results = self._proven(data, sums, onward, starts)
+        begin = None if starts is None else data.centered(starts)
+        results = self._proven(data, sums, onward, begin)
         information = self._information(data, sums, results, stopping)
         return Trained(
             data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
@@ -127,14 +128,11 @@ class NewtonTrainer:
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
-        if data.rows.layout.pairs:  # which the last model had not, or others
-            starts = None
-        # A sum of squares is least after a Newton step or two, from wherever it starts. The
-        # intercepts of others are solved for at once, whatever the target's center is.
-        if starts is None and not isinstance(self.loss, SquaredError):
-            starts = _starts_of(chosen)
+        # The last model may have had other surfaces, or none.
+        is_known = starts is not None and not data.rows.layout.pairs
+        begin = data.centered(starts or []) if is_known else _starts_of(chosen)
         sums = data.sums(self.loss)
-        results = self._proven(data, sums, stopping, starts)
+        results = self._proven(data, sums, stopping, begin)
         if settled and not stopping.watch.in_haste:
             models = data.centered(results)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
@@ -220,7 +218,10 @@ class NewtonTrainer:
         stopping: Stopping,
         starts: list[Start] | None,
     ) -> list[Result]:
-        """Train all outputs under the variances of the layout, and certify that on X itself."""
+        """Train all outputs under the variances of the layout, and certify that on X itself.
+
+        `starts` are as a solver sees them.
+        """
         found = []
         for total, own, start in _posed(data, sums, stopping, starts):
             proven = minimize_and_certify(data.rows, total, own, start)
@@ -235,10 +236,10 @@ class NewtonTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
-        Cs = [float(C) for C in Cs]
+        Cs, begin = [float(C) for C in Cs], None if starts is None else data.centered(starts)
         paths = [
             newton_path(data.rows, total, Cs, own, start)
-            for total, own, start in _posed(data, data.sums(self.loss), stopping, starts)
+            for total, own, start in _posed(data, data.sums(self.loss), stopping, begin)
         ]
         # Some may have stopped before others.
         per_C = zip(*paths, strict=False)
@@ -255,8 +256,7 @@ def _posed(
     data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
     """Yield each sum to minimize, with its watch and its start."""
-    joint = _joint(sums, None if starts is None else data.centered(starts))
-    for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
+    for k, (total, start) in enumerate(zip(sums, _joint(sums, starts), strict=True)):
         label = data.outputs.label(k) if len(sums) > 1 else None
         yield total, replace(stopping, watch=stopping.watch.of(label)), start
 
