@@ -1,6 +1,5 @@
 """Smoothness by REML: against the marginal likelihood itself, and what users see of it."""
 
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
