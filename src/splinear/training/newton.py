@@ -14,7 +14,7 @@ from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.newton.path import newton_path
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.losses import SmoothLoss
+from splinear.solvers.problems.losses import SmoothLoss, SquaredError
 from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
@@ -128,9 +128,13 @@ class NewtonTrainer:
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
-        # The last model may have had other surfaces, or none.
-        is_known = starts is not None and not data.rows.layout.pairs
-        begin = data.centered(starts or []) if is_known else _starts_of(chosen)
+        if data.rows.layout.pairs:  # which the last model had not, or others
+            starts = None
+        begin = None if starts is None else data.centered(starts)
+        # A sum of squares that a step or two make least is so from wherever it starts.
+        takes_more = not isinstance(self.loss, SquaredError) or chosen.n_rows < data.rows.n_rows
+        if begin is None and takes_more:
+            begin = _starts_of(chosen)
         sums = data.sums(self.loss)
         results = self._proven(data, sums, stopping, begin)
         if settled and not stopping.watch.in_haste:
