@@ -19,18 +19,8 @@ __all__ = ["Extrapolation", "TermGroup"]
 
 MOST_STIFF = 1e300  # in a matrix that is to be factored
 # What says which parameters there are, and which are used: other variances leave it as it is.
-_LASTING = {
-    "n_features",
-    "size",
-    "stride",
-    "shape",
-    "block_shape",
-    "used",
-    "functions_per_row",
-    "has_level",
-    "is_diagonal",
-    "form_widths",
-}
+_LASTING = {"n_features", "size", "stride", "shape", "block_shape"}
+_LASTING |= {"used", "has_level", "is_diagonal", "form_widths"}
 
 
 class Extrapolation(str, Enum):
@@ -157,14 +147,6 @@ class TermGroup:
         if not self.has_gaps:
             return used
         return np.column_stack([used, self.missing_variance > 0])
-
-    @cached_property
-    def functions_per_row(self) -> int:
-        """How many functions of all features are not zero in a row, at most."""
-        # Of two functions, as a 0/1 column has them, one is zero.
-        n_free = self.embedding.used.sum(axis=1)
-        most = np.minimum(np.maximum(n_free - 1, 1), self.embedding.basis.support)
-        return int(most[n_free > 0].sum())
 
     @property
     def grid(self) -> _core.CodeGrid:
@@ -400,18 +382,6 @@ class TermGroup:
 
     # -- smoothness ------------------------------------------------------------------------------
 
-    @cached_property
-    def variances(self) -> Floats:
-        """s_j^2 of all curves, then g_j if there are gaps."""
-        own = self.embedding.variance
-        return np.concatenate([own, self.missing_variance]) if self.has_gaps else own
-
-    def with_variances(self, variances: Floats, edges: Floats | None) -> TermGroup:
-        """Return the group with other `variances`, and other edge weights."""
-        n = self.n_features
-        gaps = variances[n:] if self.has_gaps else self.missing_variance
-        return self.with_variance(variances[:n], gaps, edges)
-
     def scaled(self, factor: float) -> TermGroup:
         """Return the group with all variances times a factor."""
         variance, missing_variance = self.embedding.variance, self.missing_variance
@@ -424,12 +394,7 @@ class TermGroup:
         embedding, gaps = self.embedding.with_variance(variance), bounded(missing_variance)
         other = replace(self, embedding=embedding, missing_variance=gaps, edges=edges)
         # Turns that choose variances make many groups, in which the same parameters are used.
-        if embedding.used is self.embedding.used and self._has_gaps_as(other):
+        as_before = np.array_equal(gaps > 0, self.missing_variance > 0)
+        if embedding.used is self.embedding.used and (as_before or not self.has_gaps):
             vars(other).update({name: vars(self)[name] for name in _LASTING & vars(self).keys()})
         return other
-
-    def _has_gaps_as(self, other: TermGroup) -> bool:
-        """Tell whether the same features have a deviation for gaps."""
-        if not self.has_gaps:
-            return True
-        return np.array_equal(self.missing_variance > 0, other.missing_variance > 0)

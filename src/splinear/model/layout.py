@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
+from splinear.curves.embedding import Embedding
 from splinear.model.cone import Cone, cone_of
 from splinear.model.group import TermGroup
 from splinear.model.pairs import PairGroup
@@ -18,17 +19,8 @@ from splinear.model.pairs import PairGroup
 __all__ = ["Layout"]
 
 # What says where parameters stand, and which are used: variances change nothing in it.
-_LASTING = {
-    "ends",
-    "used",
-    "unused",
-    "n_parameters",
-    "n_of_curves",
-    "n_free_of_curves",
-    "functions_per_row",
-    "_places",
-    "_has_own_tables",
-}
+_LASTING = {"ends", "used", "unused", "n_parameters"}
+_LASTING |= {"n_of_curves", "n_free_of_curves", "functions_per_row", "_places", "_has_own_tables"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +74,7 @@ class Layout:
     @cached_property
     def functions_per_row(self) -> float:
         """How many functions of all curves are not zero in a row that has a value for each."""
-        return float(sum(group.functions_per_row for group in self.groups))
+        return float(sum(_functions_per_row(group.embedding) for group in self.groups))
 
     @cached_property
     def cone(self) -> Cone | None:
@@ -185,16 +177,20 @@ class Layout:
 
     @cached_property
     def variances(self) -> Floats:
-        """Those of all curves and gaps, group by group; see TermGroup.variances."""
-        return np.concatenate([np.zeros(0), *(group.variances for group in self.groups)])
+        """s_j^2 of all curves and g_j of all gaps, group by group."""
+        parts = [np.zeros(0)]
+        for group in self.groups:
+            parts += [group.embedding.variance, group.missing_variance][: 1 + group.has_gaps]
+        return np.concatenate(parts)
 
     def with_variances(self, variances: Floats, edges: Sequence[Floats | None]) -> Layout:
         """Return the layout with other `variances`, and other edge weights of each group."""
         groups, rest = [], variances
         for group, own in zip(self.groups, edges, strict=True):
-            n = len(group.variances)
-            groups.append(group.with_variances(rest[:n], own))
-            rest = rest[n:]
+            n, end = group.n_features, (1 + group.has_gaps) * group.n_features
+            gaps = rest[n:end] if group.has_gaps else group.missing_variance
+            groups.append(group.with_variance(rest[:n], gaps, own))
+            rest = rest[end:]
         return self.with_groups(groups)
 
     def scaled(self, factor: float) -> Layout:
@@ -241,3 +237,11 @@ class Layout:
         surfaces = zip(self.pairs, other.pairs, strict=True)
         held = self.with_groups([replace(group, form=like.form) for group, like in curves])
         return held.with_pairs([group.with_held(like.held) for group, like in surfaces])
+
+
+def _functions_per_row(embedding: Embedding) -> int:
+    """Return how many functions of all features are not zero in a row, at most."""
+    # Of two functions, as a 0/1 column has them, one is zero.
+    n_free = embedding.used.sum(axis=1)
+    most = np.minimum(np.maximum(n_free - 1, 1), embedding.basis.support)
+    return int(most[n_free > 0].sum())

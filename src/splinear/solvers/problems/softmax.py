@@ -125,7 +125,7 @@ class Softmax:
 
 def _log_softmax(F: Floats) -> Floats:
     """Return log(exp F_ki / sum_k exp F_ki); SciPy's takes far longer for few rows."""
-    below = F - F.max(axis=0)
+    below: Floats = F - F.max(axis=0)
     below -= np.log(np.exp(below).sum(axis=0))
     return below
 
