@@ -491,6 +491,22 @@ def test_the_dense_hessian_is_exact_for_one_output(basis, make_problem):
     assert found.certified
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_sum_of_squares_of_few_columns_takes_few_products(exact, curves, monkeypatch):
+    """Also of many rows, nearly without noise, and with functions that few of them reach."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(40_000, 5))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 1e-4 * random.normal(size=len(X))
+    layout = curves(X, BSplineBasis(1, 50), 1, native=False).scaled(1e6)
+    ones = np.ones(len(X), dtype=np.int8)
+    problem = Problem(ones, SquaredError(), 1.0, 1.0, targets=y - y.mean())
+    products = []
+    monkeypatch.setattr(hessian.Chooser, "note", lambda _, n: products.append(n))
+    found = solve(X, layout, problem, Stopping(tol=1e-3, max_iter=50), exact=exact)
+    assert found.converged
+    assert sum(products) <= 3
+
+
 def test_the_dense_way_is_for_few_coefficients(make_problem, monkeypatch):
     made = []
     real = hessian._Dense

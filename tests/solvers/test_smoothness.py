@@ -1,11 +1,10 @@
 """Smoothness by REML: against the marginal likelihood itself, and what users see of it."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
+from sklearn.datasets import load_diabetes
 from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor
@@ -16,7 +15,7 @@ from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.losses import Logistic, SquaredError
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.problems.softmax import Softmax
-from splinear.solvers.reml import choosing, smoothness
+from splinear.solvers.reml import choosing, smoothness, turns
 from splinear.solvers.reml.posterior import posterior_variances
 from splinear.solvers.reml.smoothness import choose_smoothness
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -316,6 +315,13 @@ def rough_and_smooth(n=1500, seed=0):
     return X, signal, random
 
 
+def go_on_until_still(monkeypatch):
+    """Let turns go on until nothing moves."""
+    monkeypatch.setattr(choosing, "SETTLED", 1e-6)
+    monkeypatch.setattr(choosing, "MAX_TURNS", 1000)
+    monkeypatch.setattr(smoothness, "SETTLED_LOSSES", 1e-6)
+
+
 def freedoms(model):
     return np.array([term.edf for term in model.terms_])
 
@@ -331,6 +337,18 @@ def test_freedom_goes_where_it_is_needed():
     _, flat = shape_function(model, 2)
     _, lively = shape_function(model, 0)
     assert np.ptp(flat) < 0.1 * np.ptp(lively)
+
+
+@pytest.mark.parametrize("as_many", [0, np.inf])
+def test_few_rows_choose_as_much_freedom_with_or_without_a_factor(as_many, monkeypatch):
+    """Also where columns say nearly the same, for which steps by products are easily too rough."""
+    X, y = load_diabetes(return_X_y=True)
+    monkeypatch.setattr(turns, "AS_MANY", as_many)
+    model = AdditiveRegressor(**SETTINGS).fit(X, y)
+    monkeypatch.setattr(turns, "AS_MANY", np.inf)
+    go_on_until_still(monkeypatch)
+    still = AdditiveRegressor(**SETTINGS).fit(X, y)
+    np.testing.assert_allclose(freedoms(model), freedoms(still), atol=0.1)
 
 
 def test_beats_one_strength_for_all():
@@ -363,9 +381,7 @@ def test_a_weight_of_two_is_two_rows(estimator, target, monkeypatch):
 
     Turns go on until nothing moves: which of them is the last otherwise depends on rounding.
     """
-    until_still = partial(choose_smoothness, settled=1e-6, max_turns=1000)
-    monkeypatch.setattr(choosing, "choose_smoothness", until_still)
-    monkeypatch.setattr(smoothness, "SETTLED_LOSSES", 1e-6)
+    go_on_until_still(monkeypatch)
     random = np.random.default_rng(7)
     X, signal, _ = rough_and_smooth(400)
     X[:, 1] = random.lognormal(size=400)

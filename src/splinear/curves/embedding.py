@@ -24,7 +24,7 @@ _LEAST, _MOST = 2.0**-1022, 2.0**1022  # bounds of s^2, so that 1 / s^2 is finit
 
 def bounded(scale: Floats) -> Floats:
     """Return variances s^2 clipped so that 1 / s^2 is finite; 0, for no curve, stays 0."""
-    return np.where(scale > 0, np.clip(scale, _LEAST, _MOST), 0.0)
+    return np.where(scale > 0, np.minimum(np.maximum(scale, _LEAST), _MOST), 0.0)
 
 
 def reciprocals(scale: Floats) -> Floats:

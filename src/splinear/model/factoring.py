@@ -32,13 +32,17 @@ def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Fl
     `diagonal` is a view of the matrix. Entries are increased relative to themselves, and if that is
     not enough relative to the largest: a small entry may be dominated by the rounding of others.
     """
-    own = np.abs(diagonal)
+    try:
+        return method(matrix)
+    except LinAlgError:
+        own = np.abs(diagonal)
     for unit in (own, np.full_like(own, own.max(initial=0.0))):
         for more in GROWTHS:
+            diagonal += more * unit
             try:
                 return method(matrix)
             except LinAlgError:
-                diagonal += more * unit
+                continue
     return method(matrix)
 
 

@@ -18,6 +18,9 @@ from splinear.curves.form import Form
 __all__ = ["Extrapolation", "TermGroup"]
 
 MOST_STIFF = 1e300  # largest entry of a matrix that is factored
+# Cached properties that do not depend on variances, and are kept when these change.
+_LASTING = {"n_features", "size", "stride", "shape", "block_shape"}
+_LASTING |= {"used", "has_level", "is_diagonal", "form_widths"}
 
 
 class Extrapolation(str, Enum):
@@ -133,7 +136,7 @@ class TermGroup:
         """Shape of parameters and tables."""
         return self.n_features, self.stride
 
-    @property
+    @cached_property
     def block_shape(self) -> tuple[int, int, int]:
         """Shape of the Hessian's blocks: entry [j, k, p] is that of functions k and k + p."""
         return (*self.shape, self.embedding.basis.support)
@@ -254,16 +257,18 @@ class TermGroup:
 
     def differences(self, parameters: Floats) -> Floats:
         """Return T^{-1} coef_j followed by the deviations of gaps, (n_features, stride)."""
-        out = parameters.copy()
-        out[:, : self.size] = self.embedding.penalty.difference(parameters[:, : self.size])
-        return np.where(self.used, out, 0.0)
+        found = self.embedding.penalty.difference(parameters[..., : self.size])
+        if self.has_gaps:
+            found = np.concatenate([found, parameters[..., -1:]], axis=-1)
+        return np.where(self.used, found, 0.0)
 
     @property
     def precision(self) -> Floats:
         """w_jk / s_j^2 of curves, then 1 / g_j of gaps; 0 for unused parameters."""
         stiffness, of_gap = self._stiffness
-        both = np.column_stack([stiffness, of_gap]) if self.has_gaps else stiffness
-        return np.where(self.used, both, 0.0)
+        if not self.has_gaps:
+            return stiffness
+        return np.where(self.used, np.column_stack([stiffness, of_gap]), 0.0)
 
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
@@ -385,13 +390,17 @@ class TermGroup:
 
     def scaled(self, factor: float) -> TermGroup:
         """Return the group with all variances multiplied by a factor."""
-        embedding = self.embedding.with_variance(factor * self.embedding.variance)
-        missing_variance = bounded(factor * self.missing_variance)
-        return replace(self, embedding=embedding, missing_variance=missing_variance)
+        variance, missing_variance = self.embedding.variance, self.missing_variance
+        return self.with_variance(factor * variance, factor * missing_variance, self.edges)
 
     def with_variance(
         self, variance: Floats, missing_variance: Floats, edges: Floats | None = None
     ) -> TermGroup:
         """Return the group with other variances s_j^2 and g_j, and other edge weights."""
         embedding, gaps = self.embedding.with_variance(variance), bounded(missing_variance)
-        return replace(self, embedding=embedding, missing_variance=gaps, edges=edges)
+        other = replace(self, embedding=embedding, missing_variance=gaps, edges=edges)
+        # Turns that choose variances make many groups, in which the same parameters are used.
+        as_before = np.array_equal(gaps > 0, self.missing_variance > 0)
+        if embedding.used is self.embedding.used and (as_before or not self.has_gaps):
+            vars(other).update({name: vars(self)[name] for name in _LASTING & vars(self).keys()})
+        return other

@@ -11,11 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
+from splinear.curves.embedding import Embedding
 from splinear.model.cone import Cone, cone_of
 from splinear.model.group import TermGroup
 from splinear.model.pairs import PairGroup
 
 __all__ = ["Layout"]
+
+# What says where parameters stand, and which are used: variances change nothing in it.
+_LASTING = {"ends", "used", "unused", "n_parameters"}
+_LASTING |= {"n_of_curves", "n_free_of_curves", "functions_per_row", "_places", "_has_own_tables"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +35,12 @@ class Layout:
     n_columns: int  # of X
     pairs: tuple[PairGroup, ...] = ()
 
-    @property
+    @cached_property
     def n_parameters(self) -> int:
         """Length of a flat vector."""
         return int(self.ends[-1])
 
-    @property
+    @cached_property
     def n_of_curves(self) -> int:
         """Length of the curves' part of a flat vector."""
         return int(self.ends[len(self.groups)])
@@ -60,6 +65,16 @@ class Layout:
     def unused(self) -> NDArray[np.intp]:
         """The indices of the parameters that are not used."""
         return np.flatnonzero(~self.used)
+
+    @cached_property
+    def n_free_of_curves(self) -> int:
+        """How many parameters of curves are used."""
+        return int(np.count_nonzero(self.used[: self.n_of_curves]))
+
+    @cached_property
+    def functions_per_row(self) -> float:
+        """How many functions of all curves are not zero in a row that has a value for each."""
+        return float(sum(_functions_per_row(group.embedding) for group in self.groups))
 
     @cached_property
     def cone(self) -> Cone | None:
@@ -160,6 +175,24 @@ class Layout:
         found = [group.distance(own, summed) for group, own, summed in parts]
         return sum(value for value, _ in found), sum(distance for _, distance in found)
 
+    @cached_property
+    def variances(self) -> Floats:
+        """s_j^2 of all curves and g_j of all gaps, group by group."""
+        parts = [np.zeros(0)]
+        for group in self.groups:
+            parts += [group.embedding.variance, group.missing_variance][: 1 + group.has_gaps]
+        return np.concatenate(parts)
+
+    def with_variances(self, variances: Floats, edges: Sequence[Floats | None]) -> Layout:
+        """Return the layout with other `variances`, and other edge weights of each group."""
+        groups, rest = [], variances
+        for group, own in zip(self.groups, edges, strict=True):
+            n, end = group.n_features, (1 + group.has_gaps) * group.n_features
+            gaps = rest[n:end] if group.has_gaps else group.missing_variance
+            groups.append(group.with_variance(rest[:n], gaps, own))
+            rest = rest[end:]
+        return self.with_groups(groups)
+
     def scaled(self, factor: float) -> Layout:
         """Return the layout with all variances multiplied by a factor."""
         curves = self.with_groups([group.scaled(factor) for group in self.groups])
@@ -170,8 +203,7 @@ class Layout:
         other = replace(self, groups=tuple(groups))
         # REML creates many layouts that differ by variances only, and share these cached values.
         if all(a.used is b.used for a, b in zip(self.groups, other.groups, strict=True)):
-            known = ("ends", "used", "unused", "_places", "_has_own_tables")
-            vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
+            vars(other).update({name: vars(self)[name] for name in _LASTING & vars(self).keys()})
         return other
 
     def with_pairs(self, pairs: Sequence[PairGroup]) -> Layout:
@@ -205,3 +237,11 @@ class Layout:
         surfaces = zip(self.pairs, other.pairs, strict=True)
         held = self.with_groups([replace(group, form=like.form) for group, like in curves])
         return held.with_pairs([group.with_held(like.held) for group, like in surfaces])
+
+
+def _functions_per_row(embedding: Embedding) -> int:
+    """Return how many functions of all features are not zero in a row, at most."""
+    # Of two functions, as a 0/1 column has them, one is zero.
+    n_free = embedding.used.sum(axis=1)
+    most = np.minimum(np.maximum(n_free - 1, 1), embedding.basis.support)
+    return int(most[n_free > 0].sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
 
 import numpy as np
@@ -365,9 +365,9 @@ def numbered_surfaces(chains: Sequence[Chain], groups: Sequence[PairGroup]) -> N
 
 def split_blocks(flat: Floats, groups: Sequence[TermGroup | PairGroup]) -> list[Floats]:
     """Split the flat blocks of all curves or surfaces by group, each in its `block_shape`."""
-    shapes = [group.block_shape for group in groups]
-    ends = pairwise(np.cumsum([0, *map(prod, shapes)]))
-    return [flat.ravel()[a:b].reshape(shape) for (a, b), shape in zip(ends, shapes, strict=True)]
+    shapes, whole = [group.block_shape for group in groups], flat.ravel()
+    ends = pairwise(accumulate(map(prod, shapes), initial=0))
+    return [whole[a:b].reshape(shape) for (a, b), shape in zip(ends, shapes, strict=True)]
 
 
 def surfaces(

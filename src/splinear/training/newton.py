@@ -110,7 +110,8 @@ class NewtonTrainer:
         data = data.with_layout(layout)
         onward = replace(stopping, watch=stopping.watch.after(n_before))
         sums = data.sums(self.loss)
-        results = self._proven(data, sums, onward, starts)
+        begin = None if starts is None else data.centered(starts)
+        results = self._proven(data, sums, onward, begin)
         information = self._information(data, sums, results, stopping)
         return Trained(
             data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
@@ -135,13 +136,13 @@ class NewtonTrainer:
         settled, edf = stopping.watch.reason is None, chosen.edf
         if data.rows.layout.pairs:  # the last model may have had other surfaces, or none
             starts = None
-        # A sum of squares is minimized by a Newton step or two from any start, so it needs none.
-        # For other losses the start's intercept is solved for first, so the target's center does
-        # not matter.
-        if starts is None and not isinstance(self.loss, SquaredError):
-            starts = _starts_of(chosen)
+        begin = None if starts is None else data.centered(starts)
+        # A sum of squares of all rows is minimized by a Newton step or two from any start.
+        takes_more = not isinstance(self.loss, SquaredError) or chosen.n_rows < data.rows.n_rows
+        if begin is None and takes_more:
+            begin = _starts_of(chosen)
         sums = data.sums(self.loss)
-        results = self._proven(data, sums, stopping, starts)
+        results = self._proven(data, sums, stopping, begin)
         if settled and not stopping.watch.in_haste:
             models = data.centered(results)
             edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
@@ -227,7 +228,10 @@ class NewtonTrainer:
         stopping: Stopping,
         starts: list[Start] | None,
     ) -> list[Result]:
-        """Train all outputs under the layout's variances, and certify the results on X itself."""
+        """Train all outputs under the variances of the layout, and certify that on X itself.
+
+        `starts` are those of the centered target.
+        """
         found = []
         for total, own, start in _posed(data, sums, stopping, starts):
             proven = minimize_and_certify(data.rows, total, own, start)
@@ -242,10 +246,10 @@ class NewtonTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
-        Cs = [float(C) for C in Cs]
+        Cs, begin = [float(C) for C in Cs], None if starts is None else data.centered(starts)
         paths = [
             newton_path(data.rows, total, Cs, own, start)
-            for total, own, start in _posed(data, data.sums(self.loss), stopping, starts)
+            for total, own, start in _posed(data, data.sums(self.loss), stopping, begin)
         ]
         # Some problems may have been stopped before others.
         per_C = zip(*paths, strict=False)
@@ -262,8 +266,7 @@ def _posed(
     data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
     """Yield each sum of losses, with its stopping rule and its start."""
-    joint = _joint(sums, None if starts is None else data.centered(starts))
-    for k, (total, start) in enumerate(zip(sums, joint, strict=True)):
+    for k, (total, start) in enumerate(zip(sums, _joint(sums, starts), strict=True)):
         label = data.outputs.label(k) if len(sums) > 1 else None
         yield total, replace(stopping, watch=stopping.watch.of(label)), start
 

@@ -46,7 +46,9 @@ ROWS_PER_COEFFICIENT = 12  # that the dense preconditioner is made from
 # have levels, which a small sample may not have.
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
-FEW_PRODUCTS = 12  # of a step in a cone: up to this many, the next is preconditioned as it was
+TINY = float(np.finfo(np.float64).tiny)
+FEW_PRODUCTS = 12  # of a step: up to this many, a preconditioner that is kept will do for the next
+WORTH_SOLVING = 8  # products, for whose price the whole Hessian is formed and solved with
 
 
 class QuadraticModel(Protocol):
@@ -80,7 +82,7 @@ class Chooser:
 
     def __init__(self, at: Iterate, preconditioner: str) -> None:
         space = self.space = at.space
-        n = int(space.used[: space.layout.n_of_curves].sum()) + 1
+        n = space.layout.n_free_of_curves + 1
         self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
         self.dense_price = 0.5 * self.n_sample * entries_per_row(space) ** 2 + n**3 / 30
         per_row = space.rows.n_values / space.n_rows
@@ -91,7 +93,8 @@ class Chooser:
             self.dense_price = np.inf
         elif preconditioner == "dense" or space.cone is not None:
             self.dense_price = 0.0  # in a cone, steps by products take very many
-        self.kept: _Dense | None = None  # to precondition later steps too
+        self.keeps = space.cone is not None  # a preconditioner, for later steps too
+        self.kept: _Dense | None = None
         # The first step is from zero, where all rows weigh alike: an easy one.
         self.last_products = 10
         # Products with the Hessian may go through a sample, as far as steps then lead on.
@@ -104,6 +107,21 @@ class Chooser:
             self.n_product = space.n_rows
         elif at.n_product is not None:
             self.n_product = max(self.n_product, min(at.n_product, space.n_rows))
+        if at.total.is_quadratic and preconditioner == "auto" and self._can_solve(n):
+            self.n_product = self.n_sample = space.n_rows
+            self.dense_price, self.keeps = 0.0, True
+
+    def _can_solve(self, n: int) -> bool:
+        """Tell whether the whole Hessian, of n rows, costs no more than a few products with it.
+
+        A quadratic objective is least after one step by it.
+        """
+        space = self.space
+        is_plain = space.n_outputs == 1 and not space.layout.pairs and space.cone is None
+        if not (is_plain and space.rows.is_here and forms_hessian(space.layout)):
+            return False
+        price = 0.5 * space.n_rows * entries_per_row(space) ** 2 + n**3 / 30
+        return price <= WORTH_SOLVING * self.price_per_row * space.n_rows
 
     def model(self, at: Iterate) -> QuadraticModel:
         """Return the model of the next step."""
@@ -116,7 +134,7 @@ class Chooser:
             return _Banded(part)
         self.dense_price = 0.0  # dense, and so it stays
         dense = _Dense(part, self.n_sample)
-        self.kept = None if self.space.cone is None else dense
+        self.kept = dense if self.keeps else None
         return dense
 
     @property
@@ -213,7 +231,7 @@ class _Banded(_ByPasses):
     def __init__(self, part: Part) -> None:
         super().__init__(part)
         s = self.space.totals(part.curvature.diagonal) + self.space.stiffness_of_b
-        s = np.maximum(s, np.finfo(float).tiny)
+        s = np.maximum(s, TINY)
         self.outputs = [
             Arrow(self.space, blocks, u, float(of_b))
             for blocks, u, of_b in zip(part.blocks, part.ties, s, strict=True)

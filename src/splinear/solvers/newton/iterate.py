@@ -363,11 +363,10 @@ class Space:
         """
         if not all(group.embedding.basis.is_partition for group in self.layout.groups):
             return self.rows.raw_sums(H, self.n_threads)[:, : self.layout.n_of_curves]
-        sums = [
-            [_core.band_sums(np.ascontiguousarray(part), self.n_threads) for part in own]
-            for own in blocks
-        ]
-        return np.stack([self.layout.join(own) for own in sums])
+        parts = [np.ascontiguousarray(part) for own in blocks for part in own]
+        sums = [_core.band_sums(part, self.n_threads).reshape(-1) for part in parts]
+        flat = sums[0] if len(sums) == 1 else np.concatenate([np.zeros(0), *sums])
+        return flat.reshape(len(blocks), self.layout.n_of_curves)
 
 
 def added(to: Floats, share: float, more: Floats) -> Floats:

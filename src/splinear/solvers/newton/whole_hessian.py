@@ -29,18 +29,13 @@ FEW_SAMPLED = 0.5  # of a function's part of the diagonal
 
 def forms_hessian(layout: Layout) -> bool:
     """Tell whether the Hessian of one output's curves is small enough to be formed."""
-    return int(layout.used[: layout.n_of_curves].sum()) < MAX_DENSE
+    return layout.n_free_of_curves < MAX_DENSE
 
 
 def entries_per_row(space: Space) -> float:
     """Return how many functions of all curves are not zero in a row."""
-    per_row = 0.0
-    for group in space.layout.groups:
-        # Of two functions, as a 0/1 column has them, one is zero.
-        n_free = group.embedding.used.sum(axis=1)
-        most = np.minimum(np.maximum(n_free - 1, 1), group.embedding.basis.support)
-        per_row += float(most[n_free > 0].sum())
     n_terms = sum(group.n_features for group in space.layout.groups)
+    per_row = space.layout.functions_per_row
     return per_row * space.rows.n_values / (space.rows.n_rows * max(1, n_terms))
 
 

@@ -395,4 +395,4 @@ class Diagonal:
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
         """Return the curvature of the rows at these indices, multiplied by weights."""
-        return Diagonal(np.take(self.diagonal, numbers, axis=1) * weights)
+        return Diagonal(per_row.taken(self.diagonal, numbers, self.n_threads) * weights)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from splinear import _core
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 
-__all__ = ["lifted", "moved", "raised", "totals"]
+__all__ = ["lifted", "moved", "raised", "taken", "totals"]
 
 
 def lifted(F: Floats, levels: Floats, n_threads: int) -> Floats:
@@ -43,6 +43,14 @@ def raised(H: Floats, extra: Floats, n_threads: int) -> Floats:
     if _is_here(extra) and len(H) == 1:
         return moved(H, extra[None], 1.0, n_threads)
     return H + extra
+
+
+def taken(H: Floats, numbers: AnyArray, n_threads: int) -> Floats:
+    """Return those of the rows of these numbers."""
+    if _is_here(H) and H.flags.c_contiguous:
+        some: Floats = _core.take_rows(H, numbers.astype(np.int64, copy=False), n_threads)
+        return some
+    return np.take(H, numbers, axis=1)
 
 
 def _is_here(F: Floats) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from splinear._types import Floats
-from splinear.model.layout import Layout
 
 __all__ = ["LEAST", "MOST", "Pace"]
 
@@ -29,38 +28,19 @@ class Pace:
         self._n_turns = 0
         self._factor, self._step = np.ones(0), np.zeros(0)
 
-    def lengthened(self, before: Layout, after: Layout, first: Layout) -> Layout:
-        """Return the layout that longer steps than those from `before` to `after` lead to.
+    def lengthened(self, now: Floats, wanted: Floats, first: Floats) -> Floats:
+        """Return the variances that longer steps than those from `now` to `wanted` lead to.
 
         No farther from the `first` guess than variances may be.
         """
-        now, wanted = _variances(before), _variances(after)
         counts = (now > 0.0) & (wanted > 0.0)
         step = np.log(np.divide(wanted, now, out=np.ones_like(now), where=counts))
         self._n_turns += 1
         if self._n_turns <= FIRST:
             self._factor, self._step = np.ones_like(step), step
-            return after
+            return wanted
         goes_on = step * self._step > 0.0
         self._factor = np.where(goes_on, np.minimum(GROWTH * self._factor, LONGEST), 1.0)
         self._step = step
-        guess, farther = _variances(first), wanted * np.exp((self._factor - 1.0) * step)
-        return _with_variances(after, np.clip(farther, LEAST * guess, MOST * guess))
-
-
-def _variances(layout: Layout) -> Floats:
-    """Return the variances of all curves and gaps."""
-    parts = [(group.embedding.variance, group.missing_variance) for group in layout.groups]
-    return np.concatenate([variance for both in parts for variance in both])
-
-
-def _with_variances(layout: Layout, variances: Floats) -> Layout:
-    """Return the layout with these variances."""
-    groups, start = [], 0
-    for group in layout.groups:
-        n, n_gaps = len(group.embedding.variance), len(group.missing_variance)
-        own = variances[start : start + n]
-        of_gaps = variances[start + n : start + n + n_gaps]
-        groups.append(group.with_variance(own, of_gaps, group.edges))
-        start += n + n_gaps
-    return layout.with_groups(groups)
+        farther = wanted * np.exp((self._factor - 1.0) * step)
+        return np.minimum(np.maximum(farther, LEAST * first), MOST * first)

@@ -20,6 +20,7 @@ from splinear.solvers.newton.iterate import Iterate
 
 __all__ = ["Measures", "posterior_variances"]
 
+TINY = float(np.finfo(np.float64).tiny)
 AT_ONCE = 2**22  # entries of the matrices that are inverted together
 
 
@@ -48,10 +49,10 @@ class Measures:
         for point in points:
             theta = point.space.layout.split(point.parameters)[g]
             ties = point.space.layout.split(point.ties)[g]
-            of_b = np.maximum(point.space.totals(point.curvature.diagonal), np.finfo(float).tiny)
+            of_b = np.maximum(point.space.totals(point.curvature.diagonal), TINY)
             u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
             blocks = [own[g] for own in point.blocks]
-            squares += sum(group.differences(own) ** 2 for own in theta)
+            squares += (group.differences(theta) ** 2).sum(axis=0)
             variance += _variances_of_all(group, blocks, u, point.space.n_threads)
             n_outputs += len(u)
         return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
@@ -77,10 +78,10 @@ class Measures:
     @cached_property
     def freedom(self) -> Floats:
         """1 - w_jk Var(d_jk) / t_j, summed over outputs."""
-        share = np.where(self.group.used, 1.0 - self.group.precision * self.variance, 0.0)
-        return self.n_outputs * np.clip(share, 0.0, 1.0)
+        share = self.group.used - self.group.precision * self.variance
+        return self.n_outputs * np.minimum(np.maximum(share, 0.0), 1.0)
 
-    @property
+    @cached_property
     def edf(self) -> Floats:
         """Degrees of freedom of every term, gaps included."""
         return np.asarray(self.freedom.sum(axis=1))

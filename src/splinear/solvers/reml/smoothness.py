@@ -57,6 +57,7 @@ SETTLED_LOSSES = 2e-3  # change of the losses in the turn's step
 MOST_CHANGE = 1e3  # of a variance in one turn
 LEAST_NOISE = 1e-4  # of the variance of the targets; curves through all points have no optimum
 GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,8 @@ def _turns(
     """Yield what every turn has found, until little changes."""
     first = rows.layout if how.pooled else _with_static_weights(rows.layout)
     layout = first if begin is None else begin.layout
-    moves, pace, noise = _Moves(how.settled, in_all=how.in_all), Pace(), None
+    moves, noise = _Moves(how.settled, in_all=how.in_all), None
+    pace = None if how.in_all else Pace()
     starts = [None] * len(totals) if begin is None else begin.starts
     points = [
         newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
@@ -153,9 +155,7 @@ def _turns(
         if how.pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
-            new = _updated_layout(layout, first, measures, noise, with_edges=n_turns > 1)
-            if not how.in_all:
-                new = pace.lengthened(layout, new, first)
+            new = _updated_layout(layout, first, measures, noise, pace, with_edges=n_turns > 1)
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
         yield Smoothness(layout, tuple(edf), [_start(p) for p in found], n_turns, rows.n_rows)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
@@ -221,51 +221,58 @@ def _noise(
     """
     used = sum(float(e.sum()) for e in edf) + len(points)
     off = sum(misfit(point.total, point.F, point.losses) for point in points)
-    least = max(2.0 * LEAST_NOISE * flat / weight, np.finfo(float).tiny)
+    least = max(2.0 * LEAST_NOISE * flat / weight, TINY)
     found = points[0].total.dispersion(max(off / max(1.0, weight - used), least))
     return found if before is None else float(np.sqrt(found) * np.sqrt(before))
 
 
 def _updated_layout(
-    layout: Layout, first: Layout, measures: list[Measures], noise: float, *, with_edges: bool
+    layout: Layout,
+    first: Layout,
+    measures: list[Measures],
+    noise: float,
+    pace: Pace | None,
+    *,
+    with_edges: bool,
 ) -> Layout:
-    """Return the layout with the variances and weights that the measures ask for."""
+    """Return the layout with the variances and weights that the measures ask for.
+
+    `pace` makes the steps of curves longer; None: they are as they are.
+    """
     n = len(layout.groups)
-    groups = zip(layout.groups, first.groups, measures[:n], strict=True)
+    curves = list(zip(layout.groups, first.groups, measures[:n], strict=True))
     pairs = zip(layout.pairs, first.pairs, measures[n:], strict=True)
-    curves = [_updated(*those, noise, with_edges=with_edges) for those in groups]
+    explained = [_explained(group, measure) for group, _, measure in curves]
+    squares, freedom = np.concatenate([np.zeros((2, 0)), *explained], axis=1)
+    variances = _variances(layout.variances, first.variances, squares / noise, freedom)
+    if pace is not None:
+        variances = pace.lengthened(layout.variances, variances, first.variances)
+    has_edges = [with_edges and _has_steps(group) for group in layout.groups]
+    edges = [
+        _edges(at_first.embedding.used, at_first.edges, measure, noise) if has else group.edges
+        for has, (group, at_first, measure) in zip(has_edges, curves, strict=True)
+    ]
     surfaces = [_updated_pairs(*those, noise, with_edges=with_edges) for those in pairs]
-    return layout.with_groups(curves).with_pairs(surfaces)
+    return layout.with_variances(variances, edges).with_pairs(surfaces)
 
 
-def _updated(
-    group: TermGroup, first: TermGroup, measure: Measures, noise: float, *, with_edges: bool
-) -> TermGroup:
-    """Return the group with the variances and weights that the measures ask for."""
-    size, n = group.size, measure.n_outputs
-    squares = n * measure.squares[:, :size] * group.edge_weights / noise
-    freedom = measure.freedom
-    variance = _variances(
-        group.embedding.variance, first.embedding.variance, squares.sum(axis=1), freedom[:, :size]
-    )
-    missing_variance = group.missing_variance
+def _explained(group: TermGroup, measure: Measures) -> Floats:
+    """Return sum_k w_jk d_jk^2 and e_j of all curves, then of gaps if there are any, (2, n)."""
+    n, squares, freedom = group.size, measure.squares, measure.freedom
+    of_curves = [(squares[:, :n] * group.edge_weights).sum(axis=1), freedom[:, :n].sum(axis=1)]
+    both = np.stack(of_curves)
     if group.has_gaps:
-        gap_squares = n * measure.squares[:, -1] / noise
-        missing_variance = _variances(
-            missing_variance, first.missing_variance, gap_squares, freedom[:, -1:]
-        )
-    edges = group.edges
-    if with_edges and _has_steps(group):
-        edges = _edges(first.embedding.used, first.edges, measure, noise)
-    return group.with_variance(variance, missing_variance, edges)
+        both = np.column_stack([both, [squares[:, -1], freedom[:, -1]]])
+    both[0] *= measure.n_outputs
+    return both
 
 
 def _updated_pairs(
     group: PairGroup, first: PairGroup, measure: Measures, noise: float, *, with_edges: bool
 ) -> PairGroup:
     """Return surfaces with the variances and weights that the measures ask for."""
-    squares = measure.n_outputs * measure.squares * group.edge_weights / noise
-    variance = _variances(group.variance, first.variance, squares.sum(axis=1), measure.freedom)
+    squares = measure.n_outputs * (measure.squares * group.edge_weights).sum(axis=1) / noise
+    variance = _variances(group.variance, first.variance, squares, measure.edf)
     edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
     return group.with_variance(variance, edges)
 
@@ -281,10 +288,14 @@ def _common_factor(first: Layout, measures: list[Measures], noise: float) -> flo
 
 
 def _variances(now: Floats, first: Floats, squares: Floats, freedom: Floats) -> Floats:
-    free = freedom.sum(axis=1)
-    wanted = np.divide(squares, free, out=np.zeros_like(squares), where=free > 0)
-    wanted = np.clip(wanted, now / MOST_CHANGE, now * MOST_CHANGE)
-    return np.where(first > 0, np.clip(wanted, LEAST * first, MOST * first), 0.0)
+    """Return t_j = sum_k w_jk d_jk^2 / e_j, not too far from what it is and was at first."""
+    wanted = np.divide(squares, freedom, out=np.zeros_like(squares), where=freedom > 0)
+    wanted = _between(wanted, now / MOST_CHANGE, now * MOST_CHANGE)
+    return _between(wanted, LEAST * first, MOST * first)  # 0 where there is no curve
+
+
+def _between(values: Floats, least: Floats, most: Floats) -> Floats:
+    return np.minimum(np.maximum(values, least), most)
 
 
 def _has_steps(group: TermGroup) -> bool:
@@ -307,8 +318,8 @@ def _edges(
     squares = measure.squares[:, :size] / noise + measure.variance[:, :size]
     expected = np.where(there, static * squares, 0.0)
     mean = expected.sum(axis=1, keepdims=True) / count
-    weights = 1.0 / np.sqrt(expected + mean + np.finfo(float).tiny)
-    in_all = np.where(there, weights, 0.0).sum(axis=1, keepdims=True)
+    weights = 1.0 / np.sqrt(expected + (mean + TINY))
+    in_all = (weights * there).sum(axis=1, keepdims=True)
     weights *= np.divide(count, in_all, out=np.ones_like(in_all), where=in_all > 0)
     return np.where(count > 1, weights * static, 1.0)
 

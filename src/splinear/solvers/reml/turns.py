@@ -1,6 +1,7 @@
 """How models follow while their smoothness is chosen: a Newton step per turn, each for a layout.
 
-- `StepTurns`: steps by products with the Hessian, which are passes over the rows.
+- `StepTurns`: steps by products with the Hessian, which are passes over the rows. Where rows are so
+  few that these take less time than a factor of H would, the steps are nearly exact as well.
 - `DirectTurns`: where the whole Hessian H of the losses can be formed in little time, a turn solves
   (H + S) s = -gradient for its step s. While second derivatives of the rows change by little, H is
   not formed anew: every function's row and column is scaled, so that the diagonal is that of the
@@ -10,6 +11,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +29,9 @@ __all__ = ["Turns", "turns_from"]
 
 STEP_ACCURACY = 0.1  # of a step by products
 MOST_COEFFICIENTS = 1_000  # that a turn solves for at once
+# Products of a step, for whose price a turn may factor H; n^3 / 30 is that of n coefficients.
+AS_MANY = 75
+CLOSELY = 1e-3  # of the tolerance, for steps by products in place of a factor
 MOST_PRODUCTS = 24  # of functions, per value of X, to form H: else steps by products are faster
 SAME = 0.05  # of all second derivatives: if no more has changed, H is not formed anew
 # In the first turns H is formed from one in this many rows, if that is enough.
@@ -50,9 +55,12 @@ def turns_from(points: list[Iterate], stopping: Stopping) -> Turns:
     )
     is_small = int(space.used.sum()) <= MOST_COEFFICIENTS and not space.layout.pairs
     is_single = space.is_free and all(point.space.n_outputs == 1 for point in points)
-    if is_cheap and is_small and is_single and space.cone is None:
-        return DirectTurns(points, stopping)
-    return StepTurns(points, stopping)
+    if not (is_cheap and is_small and is_single and space.cone is None):
+        return StepTurns(points, stopping)
+    price_of_products = AS_MANY * space.rows.value_price * space.rows.n_values
+    if int(space.used.sum()) ** 3 / 30 > price_of_products:
+        return StepTurns(points, replace(stopping, tol=CLOSELY * stopping.tol))
+    return DirectTurns(points, stopping)
 
 
 class StepTurns:
