@@ -24,6 +24,7 @@ from splinear.solvers.hinge.box import Box
 __all__ = [
     "AT_A_TIME",
     "LEAST",
+    "LEAST_COST",
     "TURNS",
     "Backend",
     "Cells",
@@ -31,9 +32,12 @@ __all__ = [
     "Grid",
     "Surfaces",
     "bent_classes",
+    "bent_diagonals",
     "diagonals",
+    "diverging_classes",
     "is_supported",
     "log_softmax",
+    "raised_costs",
     "soft_classes",
     "summed_moments",
     "twice",
@@ -42,6 +46,7 @@ __all__ = [
 DeviceArray = Any  # of NumPy or CuPy
 MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
 AT_A_TIME, TURNS = 128, 2  # rows of which `descend` goes through, and how often
+LEAST_COST = 1e-300  # that can be divided by
 LEAST = 0.02  # of the largest violation: rows of less stay where they are in a sweep
 
 
@@ -273,10 +278,40 @@ class Backend(Protocol):
         """
         ...
 
-    def class_bends(self, p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
-        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) for probabilities p (n_outputs, n_rows).
+    def class_bends(
+        self, p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None = None
+    ) -> DeviceArray:
+        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki for probabilities p.
 
-        In the type of V.
+        p and V are (n_outputs, n_rows), and what is extra (n_rows,). In the type of V.
+        """
+        ...
+
+    def class_diagonals(
+        self, p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None = None
+    ) -> DeviceArray:
+        """Return the diagonal of that by V, c_i p_ki (1 - p_ki) + e_i."""
+        ...
+
+    def cautious_costs(self, p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
+        """Return costs (n_rows,), raised where labels are less likely than 1 in e + 1.
+
+        So that second derivatives are those of a parabola that touches the loss on both sides of 0.
+        `own` are the logarithms of the labels' own probabilities, p (n_outputs, n_rows) all.
+        """
+        ...
+
+    def class_divergence(
+        self,
+        F: DeviceArray,
+        R: DeviceArray,
+        labels: DeviceArray,
+        cost: DeviceArray,
+        rounding: float,
+    ) -> float:
+        """Return sum_i c_i KL(q_i, p_i), p_i being the softmax of F_i, q_i = indicator + R_i / c_i.
+
+        Infinite where some q_i are no probabilities, by more than `rounding`.
         """
         ...
 
@@ -319,9 +354,49 @@ def soft_classes(
     return p, own
 
 
-def bent_classes(p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+def bent_classes(
+    p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None
+) -> DeviceArray:
     """Return what :meth:`Backend.class_bends` does, by the functions of any backend."""
-    return (cost * p * (V - (p * V).sum(axis=0))).astype(V.dtype, copy=False)
+    out = cost * p * (V - (p * V).sum(axis=0))
+    if extra is not None:
+        out += extra * V
+    return out.astype(V.dtype, copy=False)
+
+
+def bent_diagonals(p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None) -> DeviceArray:
+    """Return what :meth:`Backend.class_diagonals` does, by the functions of any backend."""
+    out = cost * p * (1.0 - p)
+    return out if extra is None else out + extra
+
+
+def raised_costs(p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
+    """Return what :meth:`Backend.cautious_costs` does, by the functions of any backend."""
+    own = np.minimum(own, -1e-9)
+    m = own - np.log1p(-np.exp(own))  # against all other classes
+    far = np.minimum(m, -1.0)
+    bound = np.tanh(far / 2.0) / (2.0 * far)
+    most = np.maximum((p * (1.0 - p)).max(axis=0), 1e-12)
+    return np.where(m < -1.0, cost * np.maximum(1.0, bound / most), cost)
+
+
+def diverging_classes(
+    F: DeviceArray,
+    R: DeviceArray,
+    labels: DeviceArray,
+    numbers: DeviceArray,
+    cost: DeviceArray,
+    rounding: float,
+) -> float:
+    """Return what :meth:`Backend.class_divergence` does, by the functions of any backend."""
+    q = R / np.maximum(cost, LEAST_COST)
+    q[labels, numbers] += 1.0
+    off = abs(q.sum(axis=0) - 1.0)
+    if not (float(q.min()) >= -rounding and float(off.max()) <= rounding):
+        return np.inf
+    q = np.maximum(q, 0.0)
+    logs = np.log(np.maximum(q, np.finfo(float).tiny))
+    return float(cost @ (q * (logs - log_softmax(F))).sum(axis=0))
 
 
 def is_supported(group: TermGroup) -> bool:

@@ -10,14 +10,13 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend
+from splinear.devices.backend import LEAST_COST, Backend
 from splinear.solvers.problems.losses import EpsilonInsensitive, SquaredHinge
 from splinear.solvers.problems.margin_sums import MarginKind, Measures, RowMargins
 
 __all__ = ["DeviceMargins"]
 
 INFEASIBLE = 1e-12  # of a cost
-LEAST_COST = 1e-300  # that can be divided by
 
 
 @dataclass(frozen=True, eq=False)

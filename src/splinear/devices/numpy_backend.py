@@ -15,6 +15,9 @@ from splinear.devices.backend import (
     TURNS,
     Grid,
     bent_classes,
+    bent_diagonals,
+    diverging_classes,
+    raised_costs,
     soft_classes,
     summed_moments,
 )
@@ -128,9 +131,25 @@ class NumPyBackend:
         """Return sums of probabilities, and of their products."""
         return np.asarray(summed_moments(F, shift, cost))
 
-    def class_bends(self, p: Floats, cost: Floats, V: Floats) -> Floats:
+    def class_bends(
+        self, p: Floats, cost: Floats, V: Floats, extra: Floats | None = None
+    ) -> Floats:
         """Return the second derivatives of classes times V."""
-        return np.asarray(bent_classes(p, cost, V))
+        return np.asarray(bent_classes(p, cost, V, extra))
+
+    def class_diagonals(self, p: Floats, cost: Floats, extra: Floats | None = None) -> Floats:
+        """Return the diagonal of these second derivatives."""
+        return np.asarray(bent_diagonals(p, cost, extra))
+
+    def cautious_costs(self, p: Floats, own: Floats, cost: Floats) -> Floats:
+        """Return costs, raised where labels are unlikely."""
+        return np.asarray(raised_costs(p, own, cost))
+
+    def class_divergence(
+        self, F: Floats, R: Floats, labels: AnyArray, cost: Floats, rounding: float
+    ) -> float:
+        """Return how far probabilities that R stands for are from those of scores F."""
+        return diverging_classes(F, R, labels, np.arange(len(labels)), cost, rounding)
 
     def free_bytes(self) -> int | None:
         """Return None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -247,8 +247,8 @@ class DeviceRows:
         of_curves = space.over(cast(RowPasses, curves))
         return self.inverses.at(self.cells, of_curves, curvature, blocks, steps=False)
 
-    def thinned(self, how: Thinned, n: int) -> Callable[[Floats], Floats]:
-        """Return what makes sum_i h_i t_i t_i' of h (n,), t_i being thinned functions and a one."""
+    def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:
+        """Return what makes sum_i h_i t_i t_i' of each h (n,), t_i being thinned functions."""
         return thinned_products(self.backend, [own.first(n) for own in self.cells], how)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
