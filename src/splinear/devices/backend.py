@@ -97,7 +97,7 @@ class Cells(Protocol):
 class CodedCells(Cells, Protocol):
     """Rows as codes."""
 
-    def fill(self, X: DeviceArray, places: AnyArray) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray) -> None:
         """Code rows of X, row i as number places[i]; a negative number: not at all."""
         ...
 
@@ -134,7 +134,7 @@ class Surfaces(Protocol):
         """Where rows stand, (n_chains, n_rows), in single precision unless it is to be exact."""
         ...
 
-    def fill(self, X: DeviceArray, places: AnyArray | None = None) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray | None = None) -> None:
         """Note where rows of X stand, row i as number places[i] (None: i).
 
         Numbers that there is no room for are left out.

@@ -49,12 +49,12 @@ class CudaCells:
     real: np.dtype[Any]
     axes: CudaAxes
 
-    def fill(self, X: DeviceArray, places: AnyArray) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray) -> None:
         """Code rows of X, row i as number places[i]; a negative number: not at all."""
         backend, group, grid = self.backend, self.group, Grid.of(self.group)
         values = replace(backend.valued(group, X), axes=self.axes)
         kernel = values._kernel("encode", 1, code=self.cells.dtype.str[1:])
-        there = backend.array(places.astype(np.int64))
+        there = backend.array(places).astype(np.int64, copy=False)
         grid_of_rows = min(max(1, ceil(len(X) / 8)), 32 * backend.n_processors)
         kernel(
             (grid_of_rows, ceil(group.n_features / LANES)),

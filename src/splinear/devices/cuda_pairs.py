@@ -54,11 +54,11 @@ class CudaSurfaces:
         """Return the first n rows."""
         return replace(self, positions=self.positions[:, :n])
 
-    def fill(self, X: DeviceArray, places: AnyArray | None = None) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray | None = None) -> None:
         """Note where rows of X stand, row i as number places[i]."""
         backend, n = self.backend, len(X)
         X = X if X.dtype.char in "fd" else X.astype(np.float64)
-        to = NOWHERE if places is None else backend.array(places.astype(np.int64))
+        to = NOWHERE if places is None else backend.array(places).astype(np.int64, copy=False)
         given = (
             X,
             *(np.int64(stride // X.dtype.itemsize) for stride in X.strides),
