@@ -178,7 +178,8 @@ class CudaBackend:
     def kernel(self, file: str, name: str, n_bytes: int, defined: Mapping[str, object]) -> Any:
         """Return a kernel of a file, compiled with these macros, and with so much shared memory."""
         kernel = self._compiled(self.place, file, name, *defined.items())
-        if n_bytes > max(FREE_BYTES, kernel.max_dynamic_shared_size_bytes):
+        # What it has is asked of the driver: only if that may be too little.
+        if n_bytes > FREE_BYTES and n_bytes > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = n_bytes
         return kernel
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CudaCells"]
 
 MOST_OUTPUTS = 16  # at a time
+MOST_ENTRIES = 2**31 - 1  # of tables that lie side by side: kernels count them in 32 bits
 ROWS_PER_WARP = 128  # at least
 THREADS = 256  # of a block that lays tables
 TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
@@ -124,6 +125,7 @@ class CudaCells:
             min(1, backend.shared_bytes // bytes_per_chunk),
         )
         shared, width = (True, LANES) if at_once else (False, lanes)
+        _check_entries(entries * n_outputs * width)
         at_once = min(at_once or n_chunks, n_chunks)
         laid = self._laid(tables, entries, width)
         n_bytes = at_once * bytes_per_chunk if shared else 0
@@ -159,9 +161,9 @@ class CudaCells:
         cp, (n_outputs, n_features, stride) = self.backend.cupy, tables.shape
         lanes, n_chunks = self._shape()
         laid = cp.empty((n_chunks, entries, n_outputs, width), dtype=self.real)
-        numbers = laid.size, entries, n_outputs, width, lanes.bit_length() - 1, n_features, stride
-        kernel, grid = self._kernel("lay", 1), (ceil(laid.size / THREADS),)
-        kernel(grid, (THREADS,), (cp.asarray(tables), laid, *map(np.int32, numbers)))
+        numbers = entries, n_outputs, width, lanes.bit_length() - 1, n_features, stride
+        size, kernel, grid = np.int64(laid.size), self._kernel("lay", 1), ceil(laid.size / THREADS)
+        kernel((grid,), (THREADS,), (cp.asarray(tables), laid, size, *map(np.int32, numbers)))
         return laid
 
     def sums(self, R: DeviceArray) -> DeviceArray:
@@ -191,7 +193,9 @@ class CudaCells:
         size = entries * n_outputs * LANES
         n_bytes = size * self.real.itemsize
         fixed = n_bytes > backend.shared_bytes
-        width, scale = (lanes, fixed_scale(R)) if fixed else (LANES, 0.0)
+        width = lanes if fixed else LANES
+        _check_entries(entries * n_outputs * width)
+        scale = fixed_scale(R) if fixed else 0.0
         n_bytes = 0 if fixed else n_bytes
         warps = 8 if fixed else max(1, min(8, backend.shared_bytes // 2 // n_bytes))
         per_processor = (
@@ -285,16 +289,26 @@ class CudaCells:
         code: str = "u2",
     ) -> Any:
         """Return a kernel for this shape of rows, with so much shared memory."""
-        defined = self._defined | {
-            f"ONLY_{name}": 1,
-            "OUTPUTS": n_outputs,
-            "ROWS": rows_at_once(n_outputs),
-            "BLOCKS": int(blocks),
-            "FIXED": int(fixed),
-        }
-        if not self.is_coded:
-            defined["CODE"] = TYPES[code]
-        return self.backend.kernel("kernels.cu", name, n_bytes, defined)
+        key = name, n_outputs, blocks, fixed, n_bytes, code
+        found = self._kernels.get(key)
+        if found is None:
+            defined = self._defined | {
+                f"ONLY_{name}": 1,
+                "OUTPUTS": n_outputs,
+                "ROWS": rows_at_once(n_outputs),
+                "BLOCKS": int(blocks),
+                "FIXED": int(fixed),
+            }
+            if not self.is_coded:
+                defined["CODE"] = TYPES[code]
+            found = self.backend.kernel("kernels.cu", name, n_bytes, defined)
+            self._kernels[key] = found
+        return found
+
+    @cached_property
+    def _kernels(self) -> dict[tuple[object, ...], Any]:
+        """Those that were asked for: to find one by its macros takes as long as to call it."""
+        return {}
 
     @cached_property
     def _defined(self) -> dict[str, object]:
@@ -311,3 +325,12 @@ class CudaCells:
             "KIND": number,
             "SUPPORT": basis.support,
         }
+
+
+def _check_entries(n: int) -> None:
+    """Refuse tables of more entries than kernels can count."""
+    if n > MOST_ENTRIES:
+        raise ValueError(
+            f"The tables of up to {LANES} features have {n:,} entries, and a GPU takes fewer than "
+            "2**31: use fewer bins or levels, or device='cpu'."
+        )
