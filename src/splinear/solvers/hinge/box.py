@@ -76,6 +76,8 @@ class Box:
 
         `gradient` is K b + d b - t.
         """
+        # So does `violations` in devices/descent.cu; `same_violations` in tests/devices/test_pool.py
+        # compares the two.
         up, down = -gradient, gradient
         if self.shrinkage:
             up = up - np.where(b >= 0.0, self.shrinkage, -self.shrinkage)
