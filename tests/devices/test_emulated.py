@@ -37,7 +37,7 @@ def test_passes_are_those_of_numpy(backend):
 
 
 def test_tables_of_more_entries_than_32_bits_count(backend, monkeypatch):
-    """They are laid out all the same; there is no room for them here, so what is asked for counts."""
+    """They are laid out all the same; there is no room for them here, only for what is asked."""
     groups, _ = groups_of(TERMS["line"], 40, gaps=False)
     cells, asked = backend.coded(groups[0], 1), []
     zeros = {"empty": lambda shape, dtype: np.broadcast_to(dtype.type(0), shape)}

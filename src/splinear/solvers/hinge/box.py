@@ -76,7 +76,7 @@ class Box:
 
         `gradient` is K b + d b - t.
         """
-        # So does `violations` in devices/descent.cu; `same_violations` in tests/devices/test_pool.py
+        # So does `violations` in devices/descent.cu; tests/devices/test_pool.py (`same_violations`)
         # compares the two.
         up, down = -gradient, gradient
         if self.shrinkage:
