@@ -63,10 +63,10 @@ class Cells(Protocol):
         """The type of numbers in which passes compute."""
         ...
 
-    def scores(self, tables: Floats) -> DeviceArray:
+    def scores(self, tables: Floats, to: DeviceArray | None = None) -> DeviceArray:
         """Return sum_j f_j(x_ij) for tables (n_outputs, n_features, stride): (n_outputs, n_rows).
 
-        An array of doubles on the device.
+        An array of doubles on the device; `to`, if it is given, to which they are added.
         """
         ...
 

@@ -107,9 +107,9 @@ class CudaCells:
         )
         return out
 
-    def scores(self, tables: Floats) -> DeviceArray:
-        """Return the scores (n_outputs, n_rows)."""
-        out = self.backend.zeros((len(tables), self.n_rows))
+    def scores(self, tables: Floats, to: DeviceArray | None = None) -> DeviceArray:
+        """Return the scores (n_outputs, n_rows), added to what there is."""
+        out = self.backend.zeros((len(tables), self.n_rows)) if to is None else to
         for some in batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
             self._score(tables[some], out[some])
         return out

@@ -240,9 +240,10 @@ class NumPyCells:
         found = np.einsum("ijs,jsn->ijn", self._functions(), maps)
         return np.asarray(found.reshape(self.n_rows, -1))
 
-    def scores(self, tables: Floats) -> Floats:
-        """Return the scores."""
-        return np.asarray(np.einsum("ijs,kjs->ki", self._functions(), tables))
+    def scores(self, tables: Floats, to: Floats | None = None) -> Floats:
+        """Return the scores, added to what there is."""
+        found = np.einsum("ijs,kjs->ki", self._functions(), tables)
+        return np.asarray(found) if to is None else np.add(to, found, out=to)
 
     def sums(self, R: Floats) -> Floats:
         """Return sums of functions."""

@@ -319,8 +319,7 @@ def _scores(
     tables = layout.tables(parameters)
     found = None if pairs is None else pairs.scores(tables[:, layout.n_of_curves :])
     for own, table in zip(cells, layout.split(tables), strict=True):
-        more = own.scores(np.ascontiguousarray(table))
-        found = more if found is None else found + more
+        found = own.scores(np.ascontiguousarray(table), found)
     return found
 
 

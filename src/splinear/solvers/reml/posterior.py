@@ -48,7 +48,7 @@ class Measures:
         for point in points:
             theta = point.space.layout.split(point.parameters)[g]
             ties = point.space.layout.split(point.ties)[g]
-            of_b = np.maximum(point.space.totals(point.curvature.diagonal), np.finfo(float).tiny)
+            of_b = np.maximum(point.bends, np.finfo(float).tiny)
             u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
             blocks = [own[g] for own in point.blocks]
             squares += sum(group.differences(own) ** 2 for own in theta)
