@@ -20,3 +20,6 @@ def test_columns_in_order_are_those_of_the_host(dtype):
     expected = ArrayTable(X).in_order(rows, columns)
     assert found.dtype == DeviceTable(X).dtype
     np.testing.assert_array_equal(found, expected)
+    for some in (None, columns, np.array(columns)):
+        found, expected = (kind(X).sample(rows, some) for kind in (DeviceTable, ArrayTable))
+        np.testing.assert_array_equal(found, expected)

@@ -123,16 +123,14 @@ class DeviceTable(Table):
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
         """Return some rows of some columns or all."""
-        some = self.on_device[_like(self.on_device, rows)]
-        return self._here(some if columns is None else some[:, [int(j) for j in columns]])
+        return self._here(self._some(rows, columns))
 
     def in_order(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
         """Return the values of some columns in some rows, (n_columns, n_rows), each ascending."""
         del n_threads
-        some = self.on_device[_like(self.on_device, rows)][:, [int(j) for j in columns]]
-        return self._here(np.sort(some.T, axis=1))
+        return self._here(np.sort(self._some(rows, columns).T, axis=1))
 
     def ends(
         self, kept: AnyArray | None, n_threads: int = 1
@@ -148,6 +146,14 @@ class DeviceTable(Table):
             some = X[:, _like(X, np.flatnonzero(has_gap))]
             lo[has_gap], hi[has_gap] = (_numpy(end(some, axis=0)) for end in (np.nanmin, np.nanmax))
         return lo, hi, has_gap
+
+    def _some(self, rows: NDArray[np.integer], columns: ColumnNumbers | None) -> Any:
+        """Return some rows of some columns or all, without the other columns on the way."""
+        X = self.on_device
+        at = _like(X, rows)
+        if columns is None:
+            return X[at]
+        return X[at[:, None], _like(X, np.asarray(columns, dtype=np.intp))]
 
     def _here(self, piece: Any) -> AnyArray:
         return _numpy(piece).astype(self.dtype, copy=False)
