@@ -123,14 +123,18 @@ class DeviceTable(Table):
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
         """Return some rows of some columns or all."""
-        return self._here(self._some(rows, columns))
+        X = self.on_device
+        at = _like(X, rows)
+        return self._here(X[at] if columns is None else X[at[:, None], _numbers(X, columns)])
 
     def in_order(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
         """Return the values of some columns in some rows, (n_columns, n_rows), each ascending."""
         del n_threads
-        return self._here(np.sort(self._some(rows, columns).T, axis=1))
+        X = self.on_device
+        some = X[_like(X, rows), _numbers(X, columns)[:, None]]
+        return np.ascontiguousarray(self._here(np.sort(some, axis=1)))
 
     def ends(
         self, kept: AnyArray | None, n_threads: int = 1
@@ -146,14 +150,6 @@ class DeviceTable(Table):
             some = X[:, _like(X, np.flatnonzero(has_gap))]
             lo[has_gap], hi[has_gap] = (_numpy(end(some, axis=0)) for end in (np.nanmin, np.nanmax))
         return lo, hi, has_gap
-
-    def _some(self, rows: NDArray[np.integer], columns: ColumnNumbers | None) -> Any:
-        """Return some rows of some columns or all, without the other columns on the way."""
-        X = self.on_device
-        at = _like(X, rows)
-        if columns is None:
-            return X[at]
-        return X[at[:, None], _like(X, np.asarray(columns, dtype=np.intp))]
 
     def _here(self, piece: Any) -> AnyArray:
         return _numpy(piece).astype(self.dtype, copy=False)
@@ -171,6 +167,11 @@ def _along(X: Any, end: Callable[..., Any]) -> Any:
 def _like(X: Any, values: AnyArray) -> Any:
     """Return an array of NumPy as one that X may be indexed by."""
     return np.asarray(values, like=X)
+
+
+def _numbers(X: Any, columns: ColumnNumbers) -> Any:
+    """Return the numbers of columns as an array that X may be indexed by."""
+    return _like(X, np.asarray(columns, dtype=np.intp))
 
 
 def _numpy(array: Any) -> AnyArray:
