@@ -10,16 +10,7 @@ from typing import Any
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import (
-    DeviceArray,
-    Grid,
-    bent_classes,
-    bent_diagonals,
-    diverging_classes,
-    raised_costs,
-    soft_classes,
-    summed_moments,
-)
+from splinear.devices.backend import DeviceArray, Grid
 from splinear.devices.cuda_axes import CudaAxes
 from splinear.devices.cuda_cells import CudaCells
 from splinear.devices.cuda_counts import padded
@@ -35,6 +26,14 @@ from splinear.devices.cuda_softmax import (
     class_divergence,
     class_moments,
     classes,
+)
+from splinear.devices.plain_classes import (
+    bent_classes,
+    bent_diagonals,
+    diverging_classes,
+    raised_costs,
+    soft_classes,
+    summed_moments,
 )
 from splinear.model.group import TermGroup
 from splinear.solvers.hinge.box import Box

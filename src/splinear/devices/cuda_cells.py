@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
@@ -125,7 +126,6 @@ class CudaCells:
             min(1, backend.shared_bytes // bytes_per_chunk),
         )
         shared, width = (True, LANES) if at_once else (False, lanes)
-        _check_entries(entries * n_outputs * width)
         at_once = min(at_once or n_chunks, n_chunks)
         laid = self._laid(tables, entries, width)
         n_bytes = at_once * bytes_per_chunk if shared else 0
@@ -159,6 +159,7 @@ class CudaCells:
     def _laid(self, tables: Floats, entries: int, width: int) -> DeviceArray:
         """Return tables as `score` reads them, (n_chunks, entries, n_outputs, width)."""
         cp, (n_outputs, n_features, stride) = self.backend.cupy, tables.shape
+        _check_entries(entries * n_outputs * width)
         lanes, n_chunks = self._shape()
         laid = cp.empty((n_chunks, entries, n_outputs, width), dtype=self.real)
         numbers = entries, n_outputs, width, lanes.bit_length() - 1, n_features, stride
@@ -197,12 +198,7 @@ class CudaCells:
         _check_entries(entries * n_outputs * width)
         scale = fixed_scale(R) if fixed else 0.0
         n_bytes = 0 if fixed else n_bytes
-        warps = 8 if fixed else max(1, min(8, backend.shared_bytes // 2 // n_bytes))
-        per_processor = (
-            8 if fixed else max(1, min(32, backend.shared_bytes // (warps * n_bytes + 1024)))
-        )
-        most = max(1, ceil(self.n_rows / (ROWS_PER_WARP * warps)))
-        grid = min(most, max(1, backend.n_processors * per_processor // n_chunks))
+        warps, grid = self._warps_and_blocks(n_bytes)
         if fixed:
             out = cp.zeros((n_chunks, entries * n_outputs * width), dtype=np.uint64)
         else:
@@ -228,6 +224,16 @@ class CudaCells:
             self._unscale(out, scale, entries, to)
         else:
             self._total(out, entries, to)
+
+    def _warps_and_blocks(self, n_bytes: int) -> tuple[int, int]:
+        """Return the warps of a block that adds up, and the blocks, for so many bytes per warp."""
+        room, n_chunks = self.backend.shared_bytes, self._shape()[1]
+        warps = per_processor = 8
+        if n_bytes:
+            warps = max(1, min(8, room // 2 // n_bytes))
+            per_processor = max(1, min(32, room // (warps * n_bytes + 1024)))
+        most = max(1, ceil(self.n_rows / (ROWS_PER_WARP * warps)))
+        return warps, min(most, max(1, self.backend.n_processors * per_processor // n_chunks))
 
     def _unscale(self, whole: DeviceArray, scale: float, entries: int, to: DeviceArray) -> None:
         """Write sums in whole numbers, (n_chunks, size), to where they belong."""
@@ -306,7 +312,7 @@ class CudaCells:
         return found
 
     @cached_property
-    def _kernels(self) -> dict[tuple[object, ...], Any]:
+    def _kernels(self) -> dict[tuple[object, ...], Callable[..., None]]:
         """Those that were asked for: to find one by its macros takes as long as to call it."""
         return {}
 

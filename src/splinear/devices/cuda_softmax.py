@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -116,7 +117,7 @@ def _by_rows(
     backend: CudaBackend,
     name: str,
     shape: tuple[int, int],
-    arrays: tuple[Any, ...],
+    arrays: tuple[object, ...],
     *more: np.float64,
     real: str = "double",
 ) -> None:
@@ -126,15 +127,16 @@ def _by_rows(
     kernel((ceil(n / THREADS),), (THREADS,), (*arrays, np.int64(n), *more))
 
 
-def _kernel(backend: CudaBackend, name: str, k: int, real: str = "double") -> Any:
+def _kernel(backend: CudaBackend, name: str, k: int, real: str = "double") -> Callable[..., None]:
     """Return a kernel for k classes."""
     defined = {"OUTPUTS": k, "REAL": real, f"ONLY_{name}": 1}
-    return backend.kernel("softmax.cu", name, 0, defined)
+    found: Callable[..., None] = backend.kernel("softmax.cu", name, 0, defined)
+    return found
 
 
 def _numbers(labels: DeviceArray) -> DeviceArray:
     return labels.astype(np.int64, copy=False)
 
 
-def _or_nowhere(extra: DeviceArray | None) -> Any:
+def _or_nowhere(extra: DeviceArray | None) -> DeviceArray:
     return NOWHERE if extra is None else extra

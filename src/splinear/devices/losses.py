@@ -10,7 +10,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import LEAST_COST, Backend
+from splinear.devices.backend import LEAST_COST, Backend, DeviceArray
 from splinear.solvers.problems.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
@@ -324,7 +324,7 @@ class DeviceSoftmaxCurvature(SoftmaxCurvature):
         return DeviceSoftmaxCurvature(*(cast(Floats, RowArray(own, backend)) for own in found))
 
     @property
-    def _there(self) -> tuple[Backend, Any, Any, Any]:
+    def _there(self) -> tuple[Backend, DeviceArray, DeviceArray, DeviceArray]:
         """The device, and its arrays: probabilities, costs, what is extra."""
         backend = cast(RowArray, self.probabilities).backend
         extra = None if self.extra is None else bare(self.extra, backend)

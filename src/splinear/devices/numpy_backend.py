@@ -9,11 +9,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import (
-    AT_A_TIME,
-    LEAST,
-    TURNS,
-    Grid,
+from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid
+from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
+from splinear.devices.plain_classes import (
     bent_classes,
     bent_diagonals,
     diverging_classes,
@@ -21,7 +19,6 @@ from splinear.devices.backend import (
     soft_classes,
     summed_moments,
 )
-from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
 from splinear.solvers.hinge.box import Box

@@ -144,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #ifdef ONLY_cautious
 // out (n,): what a row costs where its loss is nearly straight, given probabilities p (OUTPUTS, n) and the
-// logarithms `own` of those of labels; see `cautious_costs` in backend.py.
+// logarithms `own` of those of labels; see `raised_costs` in plain_classes.py.
 extern "C" __global__ void __launch_bounds__(256)
     cautious(const double* __restrict__ p, const double* __restrict__ own,
              const double* __restrict__ cost, double* __restrict__ out, Row n) {

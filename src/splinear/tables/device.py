@@ -124,8 +124,10 @@ class DeviceTable(Table):
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
         """Return some rows of some columns or all."""
         X = self.on_device
-        at = _like(X, rows)
-        return self._here(X[at] if columns is None else X[at[:, None], _numbers(X, columns)])
+        if columns is None:
+            return self._here(X[_like(X, rows)])
+        at = (_like(X, own) for own in np.ix_(rows, np.asarray(columns, dtype=np.intp)))
+        return self._here(X[tuple(at)])
 
     def in_order(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
@@ -133,7 +135,8 @@ class DeviceTable(Table):
         """Return the values of some columns in some rows, (n_columns, n_rows), each ascending."""
         del n_threads
         X = self.on_device
-        some = X[_like(X, rows), _numbers(X, columns)[:, None]]
+        at = (_like(X, own) for own in np.ix_(np.asarray(columns, dtype=np.intp), rows))
+        some = X[tuple(at)[::-1]]
         return np.ascontiguousarray(self._here(np.sort(some, axis=1)))
 
     def ends(
@@ -167,11 +170,6 @@ def _along(X: Any, end: Callable[..., Any]) -> Any:
 def _like(X: Any, values: AnyArray) -> Any:
     """Return an array of NumPy as one that X may be indexed by."""
     return np.asarray(values, like=X)
-
-
-def _numbers(X: Any, columns: ColumnNumbers) -> Any:
-    """Return the numbers of columns as an array that X may be indexed by."""
-    return _like(X, np.asarray(columns, dtype=np.intp))
 
 
 def _numpy(array: Any) -> AnyArray:
