@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import sets
-from gpu import cp, fit_seconds  # which says so if there is no GPU
+from gpu_fit import cp, fit_seconds  # which says so if there is no GPU
 from sklearn.base import BaseEstimator
 
 from splinear import AdditiveClassifier, AdditiveSVC

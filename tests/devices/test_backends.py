@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax, softmax
+from scipy.special import entr, log_softmax, softmax
 
 from splinear import AdditiveClassifier
 from splinear.devices.numpy_backend import NumPyBackend
@@ -104,7 +104,10 @@ def same_passes(backend, mine, slow, group, tol):
     rng = np.random.default_rng(2)
     for n_outputs in (1, 3):
         tables = rng.normal(size=(n_outputs, *group.shape))
-        close(backend.numpy(mine.scores(tables)), slow.scores(tables), tol)
+        scores, to = slow.scores(tables), backend.array(np.ones((n_outputs, mine.n_rows)))
+        close(backend.numpy(mine.scores(tables)), scores, tol)
+        assert mine.scores(tables, to) is to
+        close(backend.numpy(to), 1.0 + scores, tol)
         R = rng.normal(size=(n_outputs, mine.n_rows))
         close(backend.numpy(mine.sums(backend.array(R))), slow.sums(R), tol)
         if group.size < 1000:
@@ -154,7 +157,60 @@ def same_classes(backend, n_outputs, n=300):
         given = map(backend.array, (p, cost, V))
         found = backend.numpy(backend.class_bends(*given))
         assert found.dtype == dtype
-        np.testing.assert_allclose(found, cost * p * (V - (p * V).sum(axis=0)), atol=close)
+        expected = cost * p * (V - (p * V).sum(axis=0))
+        np.testing.assert_allclose(found, expected, atol=close)
+        extra = rng.random(n)
+        given = map(backend.array, (p, cost, V, extra))
+        found = backend.numpy(backend.class_bends(*given))
+        np.testing.assert_allclose(found, expected + extra * V, atol=close)
+    for more in (None, extra):
+        given = (None if own is None else backend.array(own) for own in (p, cost, more))
+        found = backend.numpy(backend.class_diagonals(*given))
+        own = 0.0 if more is None else more
+        np.testing.assert_allclose(found, cost * p * (1.0 - p) + own, rtol=1e-12)
+    same_cautious_costs(backend, p, logs, labels, cost)
+    same_divergence(backend, F, logs, labels, cost)
+
+
+def same_cautious_costs(backend, p, logs, labels, cost):
+    """Where labels are unlikely, the largest second derivative is that of a parabola's above."""
+    at = np.arange(len(cost))
+    own = logs[labels, at]
+    found = backend.numpy(backend.cautious_costs(*map(backend.array, (p, own, cost))))
+    rest = np.where(np.arange(len(p))[:, None] == labels, -np.inf, logs)
+    m = np.minimum(own - np.logaddexp.reduce(rest, axis=0), np.log(1e9))
+    bends = (p * (1.0 - p)).max(axis=0)
+    wanted = np.maximum(bends, (0.5 - 1.0 / (1.0 + np.exp(m))) / m)
+    wrong = m < -1.0
+    assert wrong.any()
+    assert not wrong.all()
+    assert np.array_equal(found[~wrong], cost[~wrong])
+    sure = wrong & (bends > 1e-9)
+    np.testing.assert_allclose((found * bends)[sure], (cost * wanted)[sure], rtol=1e-6)
+    assert np.isfinite(found).all()
+
+
+def same_divergence(backend, F, logs, labels, cost):
+    rng, (n_outputs, n) = np.random.default_rng(2), F.shape
+    at, sent = np.arange(n), backend.array(labels)
+    q = rng.dirichlet(np.ones(n_outputs), size=n).T
+    q[:, ::5] = np.eye(n_outputs)[:, labels[::5]]  # entropy 0
+    R = cost * q
+    R[labels, at] -= cost
+    expected = float((cost * (-entr(q) - q * logs).sum(axis=0)).sum())
+
+    def measured(R, cost):
+        return backend.class_divergence(*map(backend.array, (F, R)), sent, cost, 1e-6)
+
+    there = backend.array(cost)
+    assert measured(R, there) == pytest.approx(expected, rel=1e-12)
+    free = np.where(at == 3, 0.0, cost)  # a row that does not count
+    R[:, 3] = 0.0
+    assert np.isfinite(measured(R, backend.array(free)))
+    less, more = R.copy(), R.copy()
+    less[:2, 7] += cost[7] * np.array([-3.0, 3.0])  # below 0
+    more[0, 7] += 0.01 * cost[7]  # more than 1 in all
+    assert measured(less, there) == measured(more, there) == np.inf
 
 
 def same_moments(backend, n_outputs, n=900):

@@ -19,4 +19,8 @@ def test_columns_in_order_are_those_of_the_host(dtype):
     found = DeviceTable(X).sorted_columns(rows, columns)
     expected = ArrayTable(X).sorted_columns(rows, columns)
     assert found.dtype == DeviceTable(X).dtype
+    assert found.flags.c_contiguous
     np.testing.assert_array_equal(found, expected)
+    for some in (None, columns, np.array(columns)):
+        found, expected = (kind(X).sample(rows, some) for kind in (DeviceTable, ArrayTable))
+        np.testing.assert_array_equal(found, expected)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from test_backends import TERMS, N, groups_of, same_classes, same_moments, same_passes
-from test_pool import pool_of, products, same_descent, same_factors
+from test_pool import pool_of, products, same_descent, same_factors, same_violations
 
 from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.devices.cuda import CudaCells
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.terms import Spline
 
@@ -35,6 +36,35 @@ def test_passes_are_those_of_numpy(backend):
         np.testing.assert_allclose(found, slow.expanded(maps), atol=1e-5)
 
 
+def test_tables_of_more_entries_than_32_bits_count(backend, monkeypatch):
+    """They are laid out all the same; there is no room for them here, only for what is asked."""
+    groups, _ = groups_of(TERMS["line"], 40, gaps=False)
+    cells, asked = backend.coded(groups[0], 1), []
+    zeros = {"empty": lambda shape, dtype: np.broadcast_to(dtype.type(0), shape)}
+    for name, instead in (zeros | {"asarray": lambda values: values}).items():
+        monkeypatch.setattr(backend.cupy, name, instead)
+    monkeypatch.setattr(CudaCells, "_kernel", lambda *how: lambda *given: asked.append(given))
+    entries = 2**25 + 1
+    laid = cells._laid(np.broadcast_to(0.0, (1, 40, entries - 1)), entries, 32)
+    [((n_blocks,), (n_threads,), (_, _, size, *_))] = asked
+    assert laid.size == size == 2 * entries * 32 > 2**31
+    assert n_blocks * n_threads >= size > (n_blocks - 1) * n_threads
+
+
+@pytest.mark.parametrize("pass_", ["scores", "sums", "blocks"])
+def test_tables_that_kernels_cannot_count(backend, pass_, monkeypatch):
+    groups, _ = groups_of(TERMS["line"], 3, gaps=False)
+    cells, n = backend.coded(groups[0], 5), groups[0].stride + 1
+    given = np.zeros((1, 5 if pass_ != "scores" else 3, groups[0].stride))
+    given = given if pass_ == "scores" else backend.array(given[:, :, 0])
+    n_entries = 32 * (2 * n if pass_ == "blocks" else n)
+    monkeypatch.setattr("splinear.devices.cuda_cells.MOST_ENTRIES", n_entries)
+    getattr(cells, pass_)(given)
+    monkeypatch.setattr("splinear.devices.cuda_cells.MOST_ENTRIES", n_entries - 1)
+    with pytest.raises(ValueError, match=rf"have {n_entries:,} entries, .*device='cpu'"):
+        getattr(cells, pass_)(given)
+
+
 @pytest.mark.parametrize("m", [1, 7, 64, 150])
 def test_factors_of_matrices(backend, m):
     same_factors(backend, m, np.float32 if m == 7 else np.float64)
@@ -43,6 +73,11 @@ def test_factors_of_matrices(backend, m):
 @pytest.mark.parametrize(("kind", "n_outputs", "n"), [("targets", 3, 150), ("squares", 17, 60)])
 def test_descent_is_that_of_numpy(backend, kind, n_outputs, n):
     same_descent(backend, kind, n_outputs, n)
+
+
+@pytest.mark.parametrize("kind", ["signs", "squares", "targets"])
+def test_violations_are_those_of_a_box(backend, kind):
+    same_violations(backend, kind)
 
 
 def test_products_of_rows(backend):

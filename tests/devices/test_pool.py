@@ -9,6 +9,7 @@ from test_backends import TERMS, groups_of
 from splinear.devices import pool as pools
 from splinear.devices import subspace
 from splinear.devices.backend import AT_A_TIME
+from splinear.devices.cuda_descent import _Descent
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.pool import Pool
 from splinear.model.layout import Layout
@@ -121,6 +122,27 @@ def same_descent(backend, kind, n_outputs, n):
         last = now
     before = box.violation(np.zeros_like(b), -box.targets).max()
     assert box.violation(b, b @ K + box.ridge * b - box.targets).max() < 0.5 * before
+
+
+@pytest.mark.parametrize("kind", ["signs", "squares", "targets"])
+def test_violations_are_those_of_a_box(backend, kind):
+    if backend.name != "cuda":
+        pytest.skip("it has no kernel for them")
+    same_violations(backend, kind)
+
+
+def same_violations(backend, kind, n_outputs=3, n=300):
+    """Compare the kernel `violations` with `Box.violation`."""
+    rng, box = np.random.default_rng(2), boxes(kind, n_outputs, n)
+    b = np.clip(rng.integers(-2, 3, (n_outputs, n)).astype(float), box.low, box.high)
+    gradient = rng.normal(size=b.shape).astype(np.float32).astype(np.float64)
+    gradient[:, ::7] = 0.0
+    K = backend.array(np.eye(n, dtype=np.float32))
+    there = (box.mapped(backend.array), backend.array(b), backend.array(gradient))
+    found = backend.numpy(_Descent(backend, K, *there).violations())
+    expected = box.violation(b, gradient).max(axis=0)
+    assert (expected > 0.0).any()
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["signs", "squares", "targets"])

@@ -76,6 +76,27 @@ def test_numbers_have_one_output():
     assert (outputs.n_outputs, outputs.together, outputs.label(0)) == (1, 1, None)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.uint64, np.float64])
+@pytest.mark.parametrize("classes", [[1, 2, 7], [0, 3, 4, 99], [-5, 0, 2], [5, 70_000, 70_001]])
+def test_rows_are_numbered_by_their_class(dtype, classes, monkeypatch):
+    if not np.array_equal(np.array(classes).astype(dtype), classes):
+        pytest.skip("not of this type")
+    monkeypatch.setattr("splinear.training.outputs.class_reader.STEP", 100)
+    own = np.array(classes, dtype=dtype)
+    index = np.random.default_rng(0).integers(len(own), size=2_345)  # scikit-learn sees fewer
+    kept = np.ones(len(index), dtype=bool)
+    y = own[index]
+    for counts in (None, kept):
+        target = ClassReader(None, True).read(y, counts)
+        assert np.array_equal(target.outputs.classes, own)
+        assert np.array_equal(target.index, index)
+    y[:2], kept[:2] = (classes[0] + 1, 100), False  # classes of rows that do not count
+    target = ClassReader(None, True).read(y, kept)
+    assert np.array_equal(target.outputs.classes, own)
+    assert np.array_equal(target.index[2:], index[2:])
+    assert np.all((target.index >= 0) & (target.index < len(own)))
+
+
 @pytest.mark.parametrize("n_classes", [3, 127, 128, 300])
 def test_numbers_of_classes_fit_into_their_type(n_classes):
     y = np.arange(2 * n_classes) % n_classes

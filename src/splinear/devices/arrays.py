@@ -62,12 +62,12 @@ class RowArray(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", (None,))[0]
+        if isinstance(out, RowArray):
+            kwargs["out"] = out.values
         found = getattr(ufunc, method)(*map(self._there, inputs), **kwargs)
         if out is None:
             return self._wrapped(found)
-        if isinstance(out, RowArray):
-            out.values[...] = found
-        else:
+        if not isinstance(out, RowArray):
             out[...] = self.backend.numpy(found)
         return out
 

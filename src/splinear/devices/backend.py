@@ -24,24 +24,22 @@ from splinear.solvers.hinge.box import Box
 __all__ = [
     "AT_A_TIME",
     "LEAST",
+    "LEAST_COST",
     "TURNS",
     "Backend",
     "Cells",
     "Curves",
     "Grid",
     "Surfaces",
-    "bent_classes",
     "diagonals",
     "is_supported",
-    "log_softmax",
-    "soft_classes",
-    "summed_moments",
     "twice",
 ]
 
 DeviceArray = Any  # of NumPy or CuPy
 MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
 AT_A_TIME, TURNS = 128, 2  # rows of which `descend` goes through, and how often
+LEAST_COST = 1e-300  # that can be divided by
 LEAST = 0.02  # of the largest violation: rows of less stay where they are in a sweep
 
 
@@ -58,10 +56,10 @@ class Cells(Protocol):
         """The type of numbers in which passes compute."""
         ...
 
-    def scores(self, tables: Floats) -> DeviceArray:
+    def scores(self, tables: Floats, to: DeviceArray | None = None) -> DeviceArray:
         """Return sum_j f_j(x_ij) for tables (n_outputs, n_features, stride): (n_outputs, n_rows).
 
-        An array of doubles on the device.
+        An array of doubles on the device; `to`, if it is given, to which they are added.
         """
         ...
 
@@ -92,7 +90,7 @@ class Cells(Protocol):
 class CodedCells(Cells, Protocol):
     """Rows as codes."""
 
-    def fill(self, X: DeviceArray, places: AnyArray) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray) -> None:
         """Code rows of X, row i as number places[i]; a negative number: not at all."""
         ...
 
@@ -129,7 +127,7 @@ class Surfaces(Protocol):
         """Where rows stand, (n_chains, n_rows), in single precision unless it is to be exact."""
         ...
 
-    def fill(self, X: DeviceArray, places: AnyArray | None = None) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray | None = None) -> None:
         """Note where rows of X stand, row i as number places[i] (None: i).
 
         Numbers that there is no room for are left out.
@@ -273,10 +271,40 @@ class Backend(Protocol):
         """
         ...
 
-    def class_bends(self, p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
-        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) for probabilities p (n_outputs, n_rows).
+    def class_bends(
+        self, p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None = None
+    ) -> DeviceArray:
+        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki for probabilities p.
 
-        In the type of V.
+        p and V are (n_outputs, n_rows), and what is extra (n_rows,). In the type of V.
+        """
+        ...
+
+    def class_diagonals(
+        self, p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None = None
+    ) -> DeviceArray:
+        """Return the diagonal of that by V, c_i p_ki (1 - p_ki) + e_i."""
+        ...
+
+    def cautious_costs(self, p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
+        """Return costs (n_rows,), raised where labels are less likely than 1 in e + 1.
+
+        So that second derivatives are those of a parabola that touches the loss on both sides of 0.
+        `own` are the logarithms of the labels' own probabilities, p (n_outputs, n_rows) all.
+        """
+        ...
+
+    def class_divergence(
+        self,
+        F: DeviceArray,
+        R: DeviceArray,
+        labels: DeviceArray,
+        cost: DeviceArray,
+        rounding: float,
+    ) -> float:
+        """Return sum_i c_i KL(q_i, p_i), p_i being the softmax of F_i, q_i = indicator + R_i / c_i.
+
+        Infinite where some q_i are no probabilities, by more than `rounding`.
         """
         ...
 
@@ -294,34 +322,6 @@ def twice(factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
     """Return M'M v of matrices M (n, m, m) and vectors v (n, m)."""
     half = (factors @ vectors[:, :, None])[:, :, 0]
     return (half[:, None, :] @ factors)[:, 0]
-
-
-def log_softmax(F: DeviceArray) -> DeviceArray:
-    """Return log_softmax of F (n_outputs, n_rows)."""
-    shifted = F - F.max(axis=0)
-    return shifted - np.log(np.exp(shifted).sum(axis=0))
-
-
-def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> DeviceArray:
-    """Return what :meth:`Backend.class_moments` does, by the functions of any backend."""
-    p = np.exp(log_softmax(F + shift[:, None]))
-    return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
-
-
-def soft_classes(
-    F: DeviceArray, labels: DeviceArray, numbers: DeviceArray, minus: bool
-) -> tuple[DeviceArray, DeviceArray]:
-    """Return what :meth:`Backend.classes` does, by the functions of any backend."""
-    logs = log_softmax(F)
-    p, own = np.exp(logs), logs[labels, numbers]
-    if minus:
-        p[labels, numbers] -= 1.0
-    return p, own
-
-
-def bent_classes(p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
-    """Return what :meth:`Backend.class_bends` does, by the functions of any backend."""
-    return (cost * p * (V - (p * V).sum(axis=0))).astype(V.dtype, copy=False)
 
 
 def is_supported(group: TermGroup) -> bool:

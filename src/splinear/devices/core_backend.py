@@ -88,11 +88,11 @@ class CoreCells:
         found = np.einsum("jsi,jsn->ijn", B, maps)
         return np.asarray(found.reshape(self.n_rows, n_features * n))
 
-    def scores(self, tables: Floats) -> Floats:
-        """Return the scores."""
+    def scores(self, tables: Floats, to: Floats | None = None) -> Floats:
+        """Return the scores, added to what there is."""
         flat = np.ascontiguousarray(tables.reshape(len(tables), -1))
-        found: Floats = _core.score_many([self._twin], flat, 1)
-        return found.reshape(len(tables), -1)
+        found: Floats = _core.score_many([self._twin], flat, 1).reshape(len(tables), -1)
+        return found if to is None else np.add(to, found, out=to)
 
     def sums(self, R: Floats) -> Floats:
         """Return sums of functions."""

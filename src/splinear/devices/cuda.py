@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import DeviceArray, Grid, bent_classes, soft_classes, summed_moments
+from splinear.devices.backend import DeviceArray, Grid
 from splinear.devices.cuda_axes import CudaAxes
 from splinear.devices.cuda_cells import CudaCells
 from splinear.devices.cuda_counts import padded
@@ -18,7 +18,23 @@ from splinear.devices.cuda_curves import CudaCurves
 from splinear.devices.cuda_descent import among, descend
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
 from splinear.devices.cuda_pairs import evidence_on, surfaces_on
-from splinear.devices.cuda_softmax import MOST_CLASSES, class_bends, class_moments, classes
+from splinear.devices.cuda_softmax import (
+    MOST_CLASSES,
+    cautious_costs,
+    class_bends,
+    class_diagonals,
+    class_divergence,
+    class_moments,
+    classes,
+)
+from splinear.devices.plain_classes import (
+    bent_classes,
+    bent_diagonals,
+    diverging_classes,
+    raised_costs,
+    soft_classes,
+    summed_moments,
+)
 from splinear.model.group import TermGroup
 from splinear.solvers.hinge.box import Box
 
@@ -118,10 +134,40 @@ class CudaBackend:
         found: Floats = self.numpy(summed_moments(F, self.array(shift), cost))
         return found
 
-    def class_bends(self, p: DeviceArray, cost: DeviceArray, V: DeviceArray) -> DeviceArray:
+    def class_bends(
+        self, p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None = None
+    ) -> DeviceArray:
         """Return the second derivatives of classes times V."""
-        few = len(p) <= MOST_CLASSES and V.dtype.char in "fd"
-        return class_bends(self, p, cost, V) if few else bent_classes(p, cost, V)
+        if len(p) <= MOST_CLASSES and V.dtype.char in "fd":
+            return class_bends(self, p, cost, V, extra)
+        return bent_classes(p, cost, V, extra)
+
+    def class_diagonals(
+        self, p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None = None
+    ) -> DeviceArray:
+        """Return the diagonal of these second derivatives."""
+        if len(p) <= MOST_CLASSES:
+            return class_diagonals(self, p, cost, extra)
+        return bent_diagonals(p, cost, extra)
+
+    def cautious_costs(self, p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
+        """Return costs, raised where labels are unlikely."""
+        few = len(p) <= MOST_CLASSES
+        return cautious_costs(self, p, own, cost) if few else raised_costs(p, own, cost)
+
+    def class_divergence(
+        self,
+        F: DeviceArray,
+        R: DeviceArray,
+        labels: DeviceArray,
+        cost: DeviceArray,
+        rounding: float,
+    ) -> float:
+        """Return how far probabilities that R stands for are from those of scores F."""
+        if len(F) <= MOST_CLASSES:
+            return class_divergence(self, F, R, labels, cost, rounding)
+        numbers = self.cupy.arange(len(labels))
+        return diverging_classes(F, R, labels, numbers, cost, rounding)
 
     def free_bytes(self) -> int | None:
         """Return how much memory is free."""
@@ -131,7 +177,8 @@ class CudaBackend:
     def kernel(self, file: str, name: str, n_bytes: int, defined: Mapping[str, object]) -> Any:
         """Return a kernel of a file, compiled with these macros, and with so much shared memory."""
         kernel = self._compiled(self.place, file, name, *defined.items())
-        if n_bytes > max(FREE_BYTES, kernel.max_dynamic_shared_size_bytes):
+        # What it has is asked of the driver: only if that may be too little.
+        if n_bytes > FREE_BYTES and n_bytes > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = n_bytes
         return kernel
 

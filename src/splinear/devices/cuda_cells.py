@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CudaCells"]
 
 MOST_OUTPUTS = 16  # at a time
+MOST_ENTRIES = 2**31 - 1  # of tables that lie side by side: kernels count them in 32 bits
 ROWS_PER_WARP = 128  # at least
 THREADS = 256  # of a block that lays tables
 TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
@@ -49,12 +51,12 @@ class CudaCells:
     real: np.dtype[Any]
     axes: CudaAxes
 
-    def fill(self, X: DeviceArray, places: AnyArray) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray) -> None:
         """Code rows of X, row i as number places[i]; a negative number: not at all."""
         backend, group, grid = self.backend, self.group, Grid.of(self.group)
         values = replace(backend.valued(group, X), axes=self.axes)
         kernel = values._kernel("encode", 1, code=self.cells.dtype.str[1:])
-        there = backend.array(places.astype(np.int64))
+        there = backend.array(places).astype(np.int64, copy=False)
         grid_of_rows = min(max(1, ceil(len(X) / 8)), 32 * backend.n_processors)
         kernel(
             (grid_of_rows, ceil(group.n_features / LANES)),
@@ -106,9 +108,9 @@ class CudaCells:
         )
         return out
 
-    def scores(self, tables: Floats) -> DeviceArray:
-        """Return the scores (n_outputs, n_rows)."""
-        out = self.backend.zeros((len(tables), self.n_rows))
+    def scores(self, tables: Floats, to: DeviceArray | None = None) -> DeviceArray:
+        """Return the scores (n_outputs, n_rows), added to what there is."""
+        out = self.backend.zeros((len(tables), self.n_rows)) if to is None else to
         for some in batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
             self._score(tables[some], out[some])
         return out
@@ -157,11 +159,12 @@ class CudaCells:
     def _laid(self, tables: Floats, entries: int, width: int) -> DeviceArray:
         """Return tables as `score` reads them, (n_chunks, entries, n_outputs, width)."""
         cp, (n_outputs, n_features, stride) = self.backend.cupy, tables.shape
+        _check_entries(entries * n_outputs * width)
         lanes, n_chunks = self._shape()
         laid = cp.empty((n_chunks, entries, n_outputs, width), dtype=self.real)
-        numbers = laid.size, entries, n_outputs, width, lanes.bit_length() - 1, n_features, stride
-        kernel, grid = self._kernel("lay", 1), (ceil(laid.size / THREADS),)
-        kernel(grid, (THREADS,), (cp.asarray(tables), laid, *map(np.int32, numbers)))
+        numbers = entries, n_outputs, width, lanes.bit_length() - 1, n_features, stride
+        size, kernel, grid = np.int64(laid.size), self._kernel("lay", 1), ceil(laid.size / THREADS)
+        kernel((grid,), (THREADS,), (cp.asarray(tables), laid, size, *map(np.int32, numbers)))
         return laid
 
     def sums(self, R: DeviceArray) -> DeviceArray:
@@ -191,14 +194,11 @@ class CudaCells:
         size = entries * n_outputs * LANES
         n_bytes = size * self.real.itemsize
         fixed = n_bytes > backend.shared_bytes
-        width, scale = (lanes, fixed_scale(R)) if fixed else (LANES, 0.0)
+        width = lanes if fixed else LANES
+        _check_entries(entries * n_outputs * width)
+        scale = fixed_scale(R) if fixed else 0.0
         n_bytes = 0 if fixed else n_bytes
-        warps = 8 if fixed else max(1, min(8, backend.shared_bytes // 2 // n_bytes))
-        per_processor = (
-            8 if fixed else max(1, min(32, backend.shared_bytes // (warps * n_bytes + 1024)))
-        )
-        most = max(1, ceil(self.n_rows / (ROWS_PER_WARP * warps)))
-        grid = min(most, max(1, backend.n_processors * per_processor // n_chunks))
+        warps, grid = self._warps_and_blocks(n_bytes)
         if fixed:
             out = cp.zeros((n_chunks, entries * n_outputs * width), dtype=np.uint64)
         else:
@@ -224,6 +224,16 @@ class CudaCells:
             self._unscale(out, scale, entries, to)
         else:
             self._total(out, entries, to)
+
+    def _warps_and_blocks(self, n_bytes: int) -> tuple[int, int]:
+        """Return the warps of a block that adds up, and the blocks, for so many bytes per warp."""
+        room, n_chunks = self.backend.shared_bytes, self._shape()[1]
+        warps = per_processor = 8
+        if n_bytes:
+            warps = max(1, min(8, room // 2 // n_bytes))
+            per_processor = max(1, min(32, room // (warps * n_bytes + 1024)))
+        most = max(1, ceil(self.n_rows / (ROWS_PER_WARP * warps)))
+        return warps, min(most, max(1, self.backend.n_processors * per_processor // n_chunks))
 
     def _unscale(self, whole: DeviceArray, scale: float, entries: int, to: DeviceArray) -> None:
         """Write sums in whole numbers, (n_chunks, size), to where they belong."""
@@ -285,16 +295,26 @@ class CudaCells:
         code: str = "u2",
     ) -> Any:
         """Return a kernel for this shape of rows, with so much shared memory."""
-        defined = self._defined | {
-            f"ONLY_{name}": 1,
-            "OUTPUTS": n_outputs,
-            "ROWS": rows_at_once(n_outputs),
-            "BLOCKS": int(blocks),
-            "FIXED": int(fixed),
-        }
-        if not self.is_coded:
-            defined["CODE"] = TYPES[code]
-        return self.backend.kernel("kernels.cu", name, n_bytes, defined)
+        key = name, n_outputs, blocks, fixed, n_bytes, code
+        found = self._kernels.get(key)
+        if found is None:
+            defined = self._defined | {
+                f"ONLY_{name}": 1,
+                "OUTPUTS": n_outputs,
+                "ROWS": rows_at_once(n_outputs),
+                "BLOCKS": int(blocks),
+                "FIXED": int(fixed),
+            }
+            if not self.is_coded:
+                defined["CODE"] = TYPES[code]
+            found = self.backend.kernel("kernels.cu", name, n_bytes, defined)
+            self._kernels[key] = found
+        return found
+
+    @cached_property
+    def _kernels(self) -> dict[tuple[object, ...], Callable[..., None]]:
+        """Those that were asked for: to find one by its macros takes as long as to call it."""
+        return {}
 
     @cached_property
     def _defined(self) -> dict[str, object]:
@@ -311,3 +331,12 @@ class CudaCells:
             "KIND": number,
             "SUPPORT": basis.support,
         }
+
+
+def _check_entries(n: int) -> None:
+    """Refuse tables of more entries than kernels can count."""
+    if n > MOST_ENTRIES:
+        raise ValueError(
+            f"The tables of up to {LANES} features have {n:,} entries, and a GPU takes fewer than "
+            "2**31: use fewer bins or levels, or device='cpu'."
+        )

@@ -9,9 +9,19 @@ import numpy as np
 from splinear._types import Floats
 from splinear.devices.backend import DeviceArray
 
-__all__ = ["LANES", "batches", "fixed_scale", "fixed_scales", "lanes_of", "padded", "rows_at_once"]
+__all__ = [
+    "LANES",
+    "NOWHERE",
+    "batches",
+    "fixed_scale",
+    "fixed_scales",
+    "lanes_of",
+    "padded",
+    "rows_at_once",
+]
 
 LANES = 32  # of a warp
+NOWHERE = np.uint64(0)  # the pointer to no array
 
 
 def lanes_of(n_features: int) -> int:

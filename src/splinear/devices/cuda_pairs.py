@@ -11,7 +11,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import DeviceArray
-from splinear.devices.cuda_counts import batches, fixed_scales
+from splinear.devices.cuda_counts import NOWHERE, batches, fixed_scales
 from splinear.model.chains import Chain
 from splinear.model.pairs import N_BANDS
 
@@ -24,7 +24,6 @@ MOST_OUTPUTS = 16  # at a time
 MOST_COPIES = 32  # of tables in shared memory: one per lane of a warp
 THREADS = 256  # of a block
 ROWS_PER_BLOCK = 2048  # at least
-NOWHERE = np.uint64(0)  # the pointer to no array
 TYPES = {"f4": "float", "f8": "double"}
 
 
@@ -55,11 +54,11 @@ class CudaSurfaces:
         """Return the first n rows."""
         return replace(self, positions=self.positions[:, :n])
 
-    def fill(self, X: DeviceArray, places: AnyArray | None = None) -> None:
+    def fill(self, X: DeviceArray, places: DeviceArray | None = None) -> None:
         """Note where rows of X stand, row i as number places[i]."""
         backend, n = self.backend, len(X)
         X = X if X.dtype.char in "fd" else X.astype(np.float64)
-        to = NOWHERE if places is None else backend.array(places.astype(np.int64))
+        to = NOWHERE if places is None else backend.array(places).astype(np.int64, copy=False)
         given = (
             X,
             *(np.int64(stride // X.dtype.itemsize) for stride in X.strides),

@@ -1,7 +1,8 @@
-"""Sums of probabilities on a GPU: what `softmax.cu` is given."""
+"""Probabilities of classes on a GPU: what `softmax.cu` is given."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING
@@ -10,11 +11,20 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import DeviceArray
+from splinear.devices.cuda_counts import NOWHERE
 
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
 
-__all__ = ["MOST_CLASSES", "class_bends", "class_moments", "classes"]
+__all__ = [
+    "MOST_CLASSES",
+    "cautious_costs",
+    "class_bends",
+    "class_diagonals",
+    "class_divergence",
+    "class_moments",
+    "classes",
+]
 
 MOST_CLASSES = 8
 THREADS, WARPS = 256, 8  # of a block
@@ -26,9 +36,8 @@ def classes(
     """Return probabilities of at most MOST_CLASSES classes, and the logarithms of the labels'."""
     cp, (k, n) = backend.cupy, F.shape
     p, own = cp.empty((k, n)), cp.empty(n)
-    kernel = backend.kernel("softmax.cu", "classes", 0, {"OUTPUTS": k, "REAL": "double"})
-    arrays = (cp.ascontiguousarray(F), labels.astype(np.int64, copy=False), p, own)
-    kernel((ceil(n / THREADS),), (THREADS,), (*arrays, np.int64(n), np.float64(minus)))
+    given = (cp.ascontiguousarray(F), _numbers(labels), p, own)
+    _by_rows(backend, "classes", (k, n), given, np.float64(minus))
     return p, own
 
 
@@ -38,7 +47,7 @@ def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: Dev
     blocks = max(1, min(backend.n_processors, ceil(n / THREADS)))
     n_products = k * (k + 1) // 2
     parts, found = cp.empty((blocks * WARPS, n_products + k)), cp.empty(n_products + k)
-    kernel = backend.kernel("softmax.cu", "moments", 0, {"OUTPUTS": k, "REAL": "double"})
+    kernel = _kernel(backend, "moments", k)
     arrays = (cp.ascontiguousarray(F), cost, parts, cp.zeros(1, dtype=np.int32), found)
     shifts = [np.float64(own) for own in shift] + [np.float64(0.0)] * (MOST_CLASSES - k)
     kernel((blocks,), (THREADS,), (*arrays, np.int64(n), *shifts))
@@ -56,12 +65,78 @@ def _upper(k: int) -> tuple[AnyArray, AnyArray]:
 
 
 def class_bends(
-    backend: CudaBackend, p: DeviceArray, cost: DeviceArray, V: DeviceArray
+    backend: CudaBackend,
+    p: DeviceArray,
+    cost: DeviceArray,
+    V: DeviceArray,
+    extra: DeviceArray | None,
 ) -> DeviceArray:
-    """Return c_i p_ki (V_ki - sum_m p_mi V_mi), of at most MOST_CLASSES classes."""
-    cp, (k, n) = backend.cupy, V.shape
-    out, real = cp.empty(V.shape, dtype=V.dtype), "float" if V.dtype.char == "f" else "double"
-    kernel = backend.kernel("softmax.cu", "bends", 0, {"OUTPUTS": k, "REAL": real})
-    arrays = (cp.ascontiguousarray(p), cost, cp.ascontiguousarray(V), out)
-    kernel((ceil(n / THREADS),), (THREADS,), (*arrays, np.int64(n)))
+    """Return c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki, of at most MOST_CLASSES classes."""
+    cp, out = backend.cupy, backend.cupy.empty(V.shape, dtype=V.dtype)
+    real = "float" if V.dtype.char == "f" else "double"
+    given = (cp.ascontiguousarray(p), cost, _or_nowhere(extra), cp.ascontiguousarray(V), out)
+    _by_rows(backend, "bends", V.shape, given, real=real)
     return out
+
+
+def class_diagonals(
+    backend: CudaBackend, p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None
+) -> DeviceArray:
+    """Return c_i p_ki (1 - p_ki) + e_i, of at most MOST_CLASSES classes."""
+    out = backend.cupy.empty(p.shape)
+    given = (backend.cupy.ascontiguousarray(p), cost, _or_nowhere(extra), out)
+    _by_rows(backend, "bend_diagonals", p.shape, given)
+    return out
+
+
+def cautious_costs(
+    backend: CudaBackend, p: DeviceArray, own: DeviceArray, cost: DeviceArray
+) -> DeviceArray:
+    """Return costs, raised where labels are unlikely, of at most MOST_CLASSES classes."""
+    out = backend.cupy.empty(p.shape[1])
+    _by_rows(backend, "cautious", p.shape, (backend.cupy.ascontiguousarray(p), own, cost, out))
+    return out
+
+
+def class_divergence(
+    backend: CudaBackend,
+    F: DeviceArray,
+    R: DeviceArray,
+    labels: DeviceArray,
+    cost: DeviceArray,
+    rounding: float,
+) -> float:
+    """Return sum_i c_i KL(q_i, p_i), of at most MOST_CLASSES classes."""
+    cp, out = backend.cupy, backend.cupy.empty(F.shape[1])
+    arrays = (cp.ascontiguousarray(F), cp.ascontiguousarray(R), _numbers(labels), cost, out)
+    _by_rows(backend, "divergences", F.shape, arrays, np.float64(rounding))
+    return float(out.sum())
+
+
+def _by_rows(
+    backend: CudaBackend,
+    name: str,
+    shape: tuple[int, int],
+    arrays: tuple[object, ...],
+    *more: np.float64,
+    real: str = "double",
+) -> None:
+    """Call a kernel of which a thread has a row."""
+    k, n = shape
+    kernel = _kernel(backend, name, k, real)
+    kernel((ceil(n / THREADS),), (THREADS,), (*arrays, np.int64(n), *more))
+
+
+def _kernel(backend: CudaBackend, name: str, k: int, real: str = "double") -> Callable[..., None]:
+    """Return a kernel for k classes."""
+    defined = {"OUTPUTS": k, "REAL": real, f"ONLY_{name}": 1}
+    found: Callable[..., None] = backend.kernel("softmax.cu", name, 0, defined)
+    return found
+
+
+def _numbers(labels: DeviceArray) -> DeviceArray:
+    return labels.astype(np.int64, copy=False)
+
+
+def _or_nowhere(extra: DeviceArray | None) -> DeviceArray:
+    return NOWHERE if extra is None else extra

@@ -99,7 +99,8 @@ extern "C" __global__ void __launch_bounds__(4 * ROWS)
 
 #ifdef ONLY_violations
 // out (n) = how much the function falls per unit of b_i alone, where it can, of the output where that
-// is most.
+// is most: the largest of what `Box.violation` (solvers/hinge/box.py) returns for all outputs, in one
+// call. `same_violations` in tests/devices/test_pool.py compares the two.
 extern "C" __global__ void __launch_bounds__(256)
     violations(const float* __restrict__ low, const float* __restrict__ high,
                const float* __restrict__ gradient, const float* __restrict__ b,

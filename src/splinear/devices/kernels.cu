@@ -226,7 +226,7 @@ extern "C" __global__ void __launch_bounds__(512)
                 const Row i = base + u * at_once + sub;
                 cells_here[u] = cell_at(s, l, i < n ? i : base);
             }
-            const REAL* mine = table + c * per_chunk + (lane & (width - 1));
+            const REAL* mine = table + (Row)c * per_chunk + (lane & (width - 1));
 #pragma unroll
             for (int u = 0; u < ROWS; ++u) {
                 const Place at = place(s, l, cells_here[u], true);
@@ -255,13 +255,15 @@ extern "C" __global__ void __launch_bounds__(512)
 #ifdef ONLY_lay
 // out (n_chunks, entries, n_outputs, width) = tables (n_outputs, n_features, stride), as `score` reads
 // them: 0 behind the last entry and feature, and the same again for lanes that take other rows.
-extern "C" __global__ void lay(const double* __restrict__ tables, REAL* __restrict__ out, int size,
+extern "C" __global__ void lay(const double* __restrict__ tables, REAL* __restrict__ out, Row size,
                                int entries, int n_outputs, int width, int lanes_log2,
                                int n_features, int stride) {
     const int lanes = 1 << lanes_log2;
-    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < size; k += gridDim.x * blockDim.x) {
-        const int row = k / width, output = row % n_outputs, entry = row / n_outputs % entries;
-        const int feature = row / n_outputs / entries * lanes + (k % width) % lanes;
+    const Row step = (Row)gridDim.x * blockDim.x;
+    for (Row k = (Row)blockIdx.x * blockDim.x + threadIdx.x; k < size; k += step) {
+        const Row row = k / width;
+        const int output = (int)(row % n_outputs), entry = (int)(row / n_outputs % entries);
+        const int feature = (int)(row / n_outputs / entries * lanes + (k % width) % lanes);
         const bool is_there = feature < n_features && entry < stride;
         const Row from = ((Row)output * n_features + feature) * stride + entry;
         out[k] = is_there ? (REAL)tables[from] : (REAL)0;

@@ -10,7 +10,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend, log_softmax
+from splinear.devices.backend import LEAST_COST, Backend, DeviceArray
 from splinear.solvers.problems.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
@@ -27,8 +27,6 @@ from splinear.solvers.problems.softmax import Softmax, SoftmaxCurvature
 
 __all__ = ["on_device"]
 
-LEAST_COST = 1e-300  # that can be divided by
-
 
 def on_device(total: LossSum, backend: Backend) -> LossSum:
     """Return a sum of losses as one over rows on a device.
@@ -39,7 +37,8 @@ def on_device(total: LossSum, backend: Backend) -> LossSum:
     if isinstance(total, Separable) and known:
         return DeviceSeparable(total, backend, *_problem(total, backend))
     if isinstance(total, Softmax):
-        return DeviceSoftmax(total, backend, backend.array(total.labels), backend.array(total.cost))
+        labels = backend.array(total.labels).astype(np.int64)  # after they were sent
+        return DeviceSoftmax(total, backend, labels, backend.array(total.cost))
     return HostSum(total, backend)
 
 
@@ -239,24 +238,13 @@ class DeviceSoftmax(HostSum):
         """Return its second derivatives at F."""
         (p, own), cost = self._classes(F), self.cost
         if cautious:
-            own = np.minimum(own, -1e-9)
-            m = own - np.log1p(-np.exp(own))  # against all other classes
-            far = np.minimum(m, -1.0)
-            bound = np.tanh(far / 2.0) / (2.0 * far)
-            most = np.maximum((p * (1.0 - p)).max(axis=0), 1e-12)
-            cost = np.where(m < -1.0, cost * np.maximum(1.0, bound / most), cost)
+            cost = self.backend.cautious_costs(p, own, cost)
         return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost), scores=F)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i)."""
-        q = bare(R, self.backend) / np.maximum(self.cost, LEAST_COST)
-        q[self.labels, self._numbers] += 1.0
-        off = abs(q.sum(axis=0) - 1.0)
-        if not (float(q.min()) >= -ROUNDING and float(off.max()) <= ROUNDING):
-            return np.inf
-        q = np.maximum(q, 0.0)
-        each = -(_entropy(q) + q * log_softmax(bare(F, self.backend))).sum(axis=0)
-        return max(0.0, float(self.cost @ each))
+        backend, there = self.backend, (bare(F, self.backend), bare(R, self.backend))
+        return max(0.0, backend.class_divergence(*there, self.labels, self.cost, ROUNDING))
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
@@ -276,10 +264,6 @@ class DeviceSoftmax(HostSum):
     def _classes(self, F: Floats, *, minus: bool = False) -> tuple[Any, Any]:
         return self.backend.classes(bare(F, self.backend), self.labels, minus=minus)
 
-    @cached_property
-    def _numbers(self) -> Any:
-        return self.backend.array(np.arange(len(self.labels)))
-
 
 def _solution(H: Floats, slope: Floats) -> Floats:
     """Return x of H x = slope, or about so if there is none."""
@@ -294,25 +278,38 @@ def _solution(H: Floats, slope: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DeviceSoftmaxCurvature(SoftmaxCurvature):
-    """The same on a device, at some scores."""
+    """The same on a device, at some scores: all arrays are of rows there."""
 
     scores: Floats | None = None
 
     def times(self, V: Floats) -> Floats:
         """Multiply by V (n_outputs, n_rows); what comes back is in its precision."""
+        backend, p, cost, extra = self._there
+        return cast(
+            Floats, RowArray(backend.class_bends(p, cost, bare(V, backend), extra), backend)
+        )
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """The diagonal."""
+        backend, p, cost, extra = self._there
+        return cast(Floats, RowArray(backend.class_diagonals(p, cost, extra), backend))
+
+    def between(self, k: int, m: int) -> Floats:
+        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
         p = self.probabilities
-        if self.extra is not None or not isinstance(p, RowArray) or not isinstance(V, RowArray):
-            return super().times(V)
-        backend, cost = p.backend, bare(self.cost, p.backend)
-        return cast(Floats, RowArray(backend.class_bends(p.values, cost, V.values), backend))
+        found: Floats = self.diagonal[k] if k == m else -self.cost * p[k] * p[m]
+        return found
 
     @cached_property
     def _of_levels(self) -> Floats:
-        if self.extra is not None or not isinstance(self.scores, RowArray):
+        if self.scores is None:
             return self._inverse_by_levels()
-        backend, none = self.scores.backend, np.zeros(len(self.scores))
-        both = backend.class_moments(self.scores.values, none, bare(self.cost, backend))
+        backend, _, cost, _ = self._there
+        both = backend.class_moments(bare(self.scores, backend), np.zeros(len(self.scores)), cost)
         H = np.diag(both[:, -1]) - both[:, :-1]
+        if self.extra is not None:
+            H = H + float(self.extra.sum()) * np.eye(len(H))
         return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
 
     def raised(self, extra: Floats) -> Curvature:
@@ -321,6 +318,14 @@ class DeviceSoftmaxCurvature(SoftmaxCurvature):
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
         """Return that of the rows of these numbers, each times its weight."""
-        found = super().some(numbers, weights)
-        assert isinstance(found, SoftmaxCurvature)
-        return DeviceSoftmaxCurvature(found.probabilities, found.cost, found.extra)
+        backend, p, cost, extra = self._there
+        at, w = backend.array(numbers), backend.array(weights)
+        found = [p[:, at], cost[at] * w, *([] if extra is None else [extra[at] * w])]
+        return DeviceSoftmaxCurvature(*(cast(Floats, RowArray(own, backend)) for own in found))
+
+    @property
+    def _there(self) -> tuple[Backend, DeviceArray, DeviceArray, DeviceArray]:
+        """The device, and its arrays: probabilities, costs, what is extra."""
+        backend = cast(RowArray, self.probabilities).backend
+        extra = None if self.extra is None else bare(self.extra, backend)
+        return backend, bare(self.probabilities, backend), bare(self.cost, backend), extra

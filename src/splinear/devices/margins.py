@@ -10,14 +10,14 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend
+from splinear.devices.backend import LEAST_COST, Backend
 from splinear.solvers.problems.losses import EpsilonInsensitive, SquaredHinge
 from splinear.solvers.problems.margin_sums import MarginKind, Measures, RowMargins
 
 __all__ = ["DeviceMargins"]
 
 INFEASIBLE = 1e-12  # of a cost
-LEAST_COST = 1e-300  # that can be divided by
+AT_ONCE = 2**24  # losses of several multiples of a model
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +91,11 @@ class DeviceMargins:
     def stretched(self, F: Floats, scales: Floats) -> Floats:
         """Return the sums of the losses at s F, (n_scales, n_outputs) for n_scales numbers s."""
         (y, cost), value = self._signs_and_costs, self.kind.loss.value
-        signed = y * bare(F, self.backend)
-        sums = [(cost * value(float(s) * signed - self._targets)).sum(axis=1) for s in scales]
-        return self.backend.numpy(np.stack(sums))
+        signed, there = y * bare(F, self.backend), self.backend.array(scales[:, None, None])
+        step = max(1, AT_ONCE // max(signed.size, 1))
+        some = (there[start : start + step] for start in range(0, len(scales), step))
+        sums = [(cost * value(s * signed - self._targets)).sum(axis=2) for s in some]
+        return self.backend.numpy(sums[0] if len(sums) == 1 else np.concatenate(sums))
 
     @cached_property
     def _signs_and_costs(self) -> tuple[Any, Any]:

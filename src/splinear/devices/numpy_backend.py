@@ -9,16 +9,16 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import (
-    AT_A_TIME,
-    LEAST,
-    TURNS,
-    Grid,
+from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid
+from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
+from splinear.devices.plain_classes import (
     bent_classes,
+    bent_diagonals,
+    diverging_classes,
+    raised_costs,
     soft_classes,
     summed_moments,
 )
-from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
 from splinear.solvers.hinge.box import Box
@@ -128,9 +128,25 @@ class NumPyBackend:
         """Return sums of probabilities, and of their products."""
         return np.asarray(summed_moments(F, shift, cost))
 
-    def class_bends(self, p: Floats, cost: Floats, V: Floats) -> Floats:
+    def class_bends(
+        self, p: Floats, cost: Floats, V: Floats, extra: Floats | None = None
+    ) -> Floats:
         """Return the second derivatives of classes times V."""
-        return np.asarray(bent_classes(p, cost, V))
+        return np.asarray(bent_classes(p, cost, V, extra))
+
+    def class_diagonals(self, p: Floats, cost: Floats, extra: Floats | None = None) -> Floats:
+        """Return the diagonal of these second derivatives."""
+        return np.asarray(bent_diagonals(p, cost, extra))
+
+    def cautious_costs(self, p: Floats, own: Floats, cost: Floats) -> Floats:
+        """Return costs, raised where labels are unlikely."""
+        return np.asarray(raised_costs(p, own, cost))
+
+    def class_divergence(
+        self, F: Floats, R: Floats, labels: AnyArray, cost: Floats, rounding: float
+    ) -> float:
+        """Return how far probabilities that R stands for are from those of scores F."""
+        return diverging_classes(F, R, labels, np.arange(len(labels)), cost, rounding)
 
     def free_bytes(self) -> int | None:
         """Return None."""
@@ -221,9 +237,10 @@ class NumPyCells:
         found = np.einsum("ijs,jsn->ijn", self._functions(), maps)
         return np.asarray(found.reshape(self.n_rows, -1))
 
-    def scores(self, tables: Floats) -> Floats:
-        """Return the scores."""
-        return np.asarray(np.einsum("ijs,kjs->ki", self._functions(), tables))
+    def scores(self, tables: Floats, to: Floats | None = None) -> Floats:
+        """Return the scores, added to what there is."""
+        found = np.einsum("ijs,kjs->ki", self._functions(), tables)
+        return np.asarray(found) if to is None else np.add(to, found, out=to)
 
     def sums(self, R: Floats) -> Floats:
         """Return sums of functions."""

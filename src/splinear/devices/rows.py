@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -98,7 +98,7 @@ class DeviceRows:
         X = _whole(backend, table)
         cells = [backend.coded(group, order.n_rows) for group in layout.groups]
         for rows, piece in _pieces(backend, table, X):
-            places = order.of(rows)
+            places = backend.array(order.of(rows))
             for own in cells:
                 own.fill(piece, places)
         plan = MemoryPlan(holds_values=X is not None)
@@ -206,7 +206,7 @@ class DeviceRows:
 
     def _fill(self, surfaces: Surfaces) -> None:
         for rows, piece in _pieces(self.backend, self.table, self.X):
-            surfaces.fill(piece, self.places.of(rows))
+            surfaces.fill(piece, self.backend.array(self.places.of(rows)))
 
     def with_pairs(self, layout: Layout, pairs: DevicePairs) -> DeviceRows:
         """Return the same rows for a layout that has surfaces, too."""
@@ -234,8 +234,15 @@ class DeviceRows:
         """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
         del n_threads
         there = _rows_first(self.cells[0], bare(H, self.backend))
-        found = [self.backend.numpy(part) for part in [own.blocks(there) for own in self.cells]]
-        return [[part[k] for part in found] for k in range(len(there))]
+        parts = [own.blocks(there) for own in self.cells]
+        flat = [part.reshape(len(there), -1) for part in parts]
+        found = self.backend.numpy(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1))
+        ends = np.cumsum([part.shape[1] for part in flat])[:-1]
+        shapes = [part.shape[1:] for part in parts]
+        return [
+            [part.reshape(shape) for part, shape in zip(np.split(own, ends), shapes, strict=True)]
+            for own in found
+        ]
 
     def inverse(
         self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
@@ -247,8 +254,8 @@ class DeviceRows:
         of_curves = space.over(cast(RowPasses, curves))
         return self.inverses.at(self.cells, of_curves, curvature, blocks, steps=False)
 
-    def thinned(self, how: Thinned, n: int) -> Callable[[Floats], Floats]:
-        """Return what makes sum_i h_i t_i t_i' of h (n,), t_i being thinned functions and a one."""
+    def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:
+        """Return what makes sum_i h_i t_i t_i' of each h (n,), t_i being thinned functions."""
         return thinned_products(self.backend, [own.first(n) for own in self.cells], how)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
@@ -259,8 +266,8 @@ class DeviceRows:
         most = None if self.pairs is None else EXACTLY
         for rows, piece in _pieces(backend, self.table, self.X, most):
             places = self.places.of(rows)
-            counts = np.flatnonzero(places >= 0)
-            if len(counts) < len(places):
+            if self.places.n_rows < self.n_given:
+                counts = np.flatnonzero(places >= 0)
                 piece, places = piece[backend.array(counts)], places[counts]
             at = backend.array(places)
             cells = [backend.valued(group, piece) for group in self.layout.groups]
@@ -312,8 +319,7 @@ def _scores(
     tables = layout.tables(parameters)
     found = None if pairs is None else pairs.scores(tables[:, layout.n_of_curves :])
     for own, table in zip(cells, layout.split(tables), strict=True):
-        more = own.scores(np.ascontiguousarray(table))
-        found = more if found is None else found + more
+        found = own.scores(np.ascontiguousarray(table), found)
     return found
 
 

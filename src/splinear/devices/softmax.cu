@@ -1,11 +1,13 @@
-// Sums over rows of the probabilities of OUTPUTS classes, and of their products.
+// Probabilities of OUTPUTS classes: sums over rows, second derivatives, and proofs.
 //
 // Defined by the caller:
 //   OUTPUTS   classes: few, as a thread has all products of two of them in registers
 //   REAL      type of what `bends` multiplies
+//   ONLY_...  which kernel is wanted
 
 typedef long long Row;
 
+#ifdef ONLY_moments
 #define PRODUCTS (OUTPUTS * (OUTPUTS + 1) / 2)
 
 // out (PRODUCTS + OUTPUTS,): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being the softmax
@@ -72,7 +74,9 @@ extern "C" __global__ void __launch_bounds__(256)
         if (lane == 0) out[s] = sum;
     }
 }
+#endif
 
+#ifdef ONLY_classes
 // p (OUTPUTS, n) is the softmax of F, with `minus` taken off where a label is; own (n,) the logarithm of
 // the probability of the label. A row is a thread's.
 extern "C" __global__ void __launch_bounds__(256)
@@ -98,10 +102,13 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int k = 0; k < OUTPUTS; ++k) p[k * n + i] = e[k] / all - (k == label ? minus : 0.0);
     own[i] = mine - log(all);
 }
+#endif
 
-// out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi). A row is a thread's.
+#ifdef ONLY_bends
+// out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki; `extra` may be no array: e_i = 0. A row
+// is a thread's, here and below.
 extern "C" __global__ void __launch_bounds__(256)
-    bends(const double* __restrict__ p, const double* __restrict__ cost,
+    bends(const double* __restrict__ p, const double* __restrict__ cost, const double* extra,
           const REAL* __restrict__ V, REAL* __restrict__ out, Row n) {
     const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -112,7 +119,78 @@ extern "C" __global__ void __launch_bounds__(256)
         given[k] = V[k * n + i];
         mean += own[k] * given[k];
     }
-    const double c = cost[i];
+    const double c = cost[i], e = extra ? extra[i] : 0.0;
 #pragma unroll
-    for (int k = 0; k < OUTPUTS; ++k) out[k * n + i] = (REAL)(c * own[k] * (given[k] - mean));
+    for (int k = 0; k < OUTPUTS; ++k)
+        out[k * n + i] = (REAL)(c * own[k] * (given[k] - mean) + e * given[k]);
 }
+#endif
+
+#ifdef ONLY_bend_diagonals
+// out (OUTPUTS, n) = c_i p_ki (1 - p_ki) + e_i.
+extern "C" __global__ void __launch_bounds__(256)
+    bend_diagonals(const double* __restrict__ p, const double* __restrict__ cost,
+                   const double* extra, double* __restrict__ out, Row n) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const double c = cost[i], e = extra ? extra[i] : 0.0;
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        const double own = p[k * n + i];
+        out[k * n + i] = c * own * (1.0 - own) + e;
+    }
+}
+#endif
+
+#ifdef ONLY_cautious
+// out (n,): what a row costs where its loss is nearly straight, given probabilities p (OUTPUTS, n) and the
+// logarithms `own` of those of labels; see `raised_costs` in plain_classes.py.
+extern "C" __global__ void __launch_bounds__(256)
+    cautious(const double* __restrict__ p, const double* __restrict__ own,
+             const double* __restrict__ cost, double* __restrict__ out, Row n) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const double mine = fmin(own[i], -1e-9), m = mine - log1p(-exp(mine)), far = fmin(m, -1.0);
+    double most = 1e-12;
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) most = fmax(most, p[k * n + i] * (1.0 - p[k * n + i]));
+    const double bound = tanh(far / 2.0) / (2.0 * far);
+    out[i] = m < -1.0 ? cost[i] * fmax(1.0, bound / most) : cost[i];
+}
+#endif
+
+#ifdef ONLY_divergences
+// out (n,) = c_i KL(q_i, p_i), p_i being the softmax of F_i and q_i = indicator + R_i / c_i: infinite where
+// these are no probabilities, by more than `rounding`. F and R are (OUTPUTS, n).
+extern "C" __global__ void __launch_bounds__(256)
+    divergences(const double* __restrict__ F, const double* __restrict__ R,
+                const long long* __restrict__ labels, const double* __restrict__ cost,
+                double* __restrict__ out, Row n, double rounding) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const double c = cost[i], divisor = fmax(c, 1e-300);
+    const int label = (int)labels[i];
+    double e[OUTPUTS], most = F[i], all = 0.0, sum = 0.0, each = 0.0;
+    bool is_feasible = true;
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        e[k] = F[k * n + i];
+        most = fmax(most, e[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        e[k] -= most;
+        all += exp(e[k]);
+    }
+    const double log_all = log(all);
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; ++k) {
+        const double q = R[k * n + i] / divisor + (k == label ? 1.0 : 0.0), inside = fmax(q, 0.0);
+        is_feasible = is_feasible && q >= -rounding;
+        sum += q;
+        each += inside * (log(fmax(inside, 2.2250738585072014e-308)) - (e[k] - log_all));
+    }
+    is_feasible = is_feasible && fabs(sum - 1.0) <= rounding;
+    out[i] = is_feasible ? c * each : -log(0.0);
+}
+#endif

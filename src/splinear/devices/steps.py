@@ -154,7 +154,8 @@ class _State:
         # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
         self.left, frame = np.inf, self.model.frame
         if self.rz <= 2.0 * enough:
-            self.left = space.gap(frame.returned(self.residual), frame.returned(self.step))
+            # Where the step leads matters in a cone alone, of which there is none here.
+            self.left = space.gap(frame.returned(self.residual), space.zeros())
         if self.left <= enough:
             return True
         # Where only the model's own gap is missing, it is worth going on.

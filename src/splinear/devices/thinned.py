@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from splinear._types import Floats
+from splinear.devices.arrays import bare
 from splinear.devices.backend import Backend, Cells
 from splinear.model.information import Thinned
 
@@ -15,16 +16,17 @@ __all__ = ["thinned_products"]
 
 def thinned_products(
     backend: Backend, cells: Sequence[Cells], how: Thinned
-) -> Callable[[Floats], Floats]:
-    """Return what makes sum_i h_i t_i t_i' of h, t_i being the thinned functions and a one."""
+) -> Callable[[Iterable[Floats]], Floats]:
+    """Return what makes sum_i h_i t_i t_i' of each h, t_i being thinned functions and a one."""
     parts = [own.expanded(_maps(how, g)) for g, own in enumerate(cells)]
     parts.append(backend.array(np.ones((cells[0].n_rows, 1), dtype=parts[0].dtype)))
     reached = np.flatnonzero(np.append(how.places >= 0, True))
     A = np.concatenate(parts, axis=1)[:, backend.array(reached)]
 
-    def products(h: Floats) -> Floats:
-        weighted = A * backend.array(h.astype(A.dtype))[:, None]
-        return np.asarray(backend.numpy(A.T @ weighted), dtype=np.float64)
+    def products(weights: Iterable[Floats]) -> Floats:
+        there = (bare(h, backend).astype(A.dtype)[:, None] for h in weights)
+        found = np.stack([A.T @ (A * h) for h in there])
+        return np.asarray(backend.numpy(found), dtype=np.float64)
 
     return products
 

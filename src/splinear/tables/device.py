@@ -123,16 +123,21 @@ class DeviceTable(Table):
 
     def sample(self, rows: NDArray[np.integer], columns: ColumnNumbers | None = None) -> Chunk:
         """Return some rows of some columns, or of all."""
-        some = self.on_device[_like(self.on_device, rows)]
-        return self._here(some if columns is None else some[:, [int(j) for j in columns]])
+        X = self.on_device
+        if columns is None:
+            return self._here(X[_like(X, rows)])
+        at = (_like(X, own) for own in np.ix_(rows, np.asarray(columns, dtype=np.intp)))
+        return self._here(X[tuple(at)])
 
     def sorted_columns(
         self, rows: NDArray[np.integer], columns: ColumnNumbers, n_threads: int = 1
     ) -> AnyArray:
         """Return some columns of some rows, (n_columns, n_rows), each sorted ascending."""
         del n_threads
-        some = self.on_device[_like(self.on_device, rows)][:, [int(j) for j in columns]]
-        return self._here(np.sort(some.T, axis=1))
+        X = self.on_device
+        at = (_like(X, own) for own in np.ix_(np.asarray(columns, dtype=np.intp), rows))
+        some = X[tuple(at)[::-1]]
+        return np.ascontiguousarray(self._here(np.sort(some, axis=1)))
 
     def ends(
         self, kept: AnyArray | None, n_threads: int = 1

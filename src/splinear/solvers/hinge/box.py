@@ -79,6 +79,8 @@ class Box:
 
         `gradient` is K b + d b - t, without the term of e.
         """
+        # So does `violations` in devices/descent.cu; tests/devices/test_pool.py (`same_violations`)
+        # compares the two.
         up, down = -gradient, gradient
         if self.shrinkage:
             up = up - np.where(b >= 0.0, self.shrinkage, -self.shrinkage)

@@ -153,8 +153,9 @@ class _State:
         losses, parts = self.total.gaps(F, -b)
         self._note_primal(theta, F, penalty)
         dual = penalty + losses - parts
-        for k in map(int, np.flatnonzero(dual > self.dual)):
-            self.dual[k], self.proof[k] = dual[k], b[k]
+        better = np.flatnonzero(dual > self.dual)
+        if len(better):
+            self.dual[better], self.proof[better] = dual[better], b[better]
         self.b, self.gradient = b, F - self.box.targets + self.box.ridge * b
 
     def _note_primal(self, theta: Floats, F: Floats, penalty: Floats) -> None:

@@ -157,6 +157,11 @@ class Iterate:
         return self.total.curvature(self.F)
 
     @cached_property
+    def bends(self) -> Floats:
+        """The sums of the losses' second derivatives over rows, (n_outputs,): those by b."""
+        return self.space.totals(self.curvature.diagonal)
+
+    @cached_property
     def blocks(self) -> list[list[Floats]]:
         """The diagonal blocks of the losses' Hessian by bands, per output and group of curves."""
         return self.space.blocks(self.curvature.diagonal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from splinear._types import Floats
@@ -153,8 +153,8 @@ class Inverting(Protocol):
 class Thinning(Protocol):
     """Rows that can tell how thinned terms hang together, which others leave to the core."""
 
-    def thinned(self, how: Thinned, n: int) -> Callable[[Floats], Floats]:
-        """Return what makes sum_i h_i t_i t_i' of h (n,), over the first n rows.
+    def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:
+        """Return what makes matrices sum_i h_i t_i t_i' of several h (n,), over the first n rows.
 
         t_i are the thinned functions of row i that rows can reach, and a one.
         """

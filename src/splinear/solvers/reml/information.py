@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -73,27 +73,33 @@ def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int)
     n, n_outputs = thinned.n_reached + 1, space.n_outputs
     products = _products(space, thinned, n_rows)
     some = curvature.some(np.arange(n_rows), np.full(n_rows, space.n_rows / n_rows))
+    pairs = [(k, m) for k in range(n_outputs) for m in range(k, n_outputs)]
+    found = products(some.between(k, m) for k, m in pairs)
     if n_outputs == 1:
-        return _upper_half(products(np.ascontiguousarray(some.between(0, 0))), space.n_threads)
+        return _upper_half(found[0], space.n_threads)
     whole = np.zeros((n_outputs, n, n_outputs, n))
-    for k in range(n_outputs):
-        for m in range(k, n_outputs):
-            whole[k, :, m] = products(np.ascontiguousarray(some.between(k, m)))
+    for (k, m), own in zip(pairs, found, strict=True):
+        whole[k, :, m] = own
     return _upper_half(whole.reshape(n_outputs * n, n_outputs * n), space.n_threads)
 
 
-def _products(space: Space, thinned: Thinned, n_rows: int) -> Callable[[Floats], Floats]:
-    """Return what makes the matrix of second derivatives (n_rows,), where the rows are."""
+def _products(
+    space: Space, thinned: Thinned, n_rows: int
+) -> Callable[[Iterable[Floats]], Floats | list[Floats]]:
+    """Return what makes a matrix of each of several second derivatives (n_rows,)."""
     if isinstance(space.rows, Thinning):
         return space.rows.thinned(thinned, n_rows)
     groups, factors = space.rows.first(n_rows).groups, np.array(thinned.factors, dtype=np.int64)
     n, n_threads = thinned.n_reached + 1, space.n_threads
 
-    def products(h: Floats) -> Floats:
-        found: Floats = _core.hessian_thinned(groups, factors, thinned.places, n, h, 1.0, n_threads)
+    def product(h: Floats) -> Floats:
+        here = np.ascontiguousarray(h)
+        found: Floats = _core.hessian_thinned(
+            groups, factors, thinned.places, n, here, 1.0, n_threads
+        )
         return found.reshape(n, n)
 
-    return products
+    return lambda weights: [product(h) for h in weights]
 
 
 def _upper_half(matrix: Floats, n_threads: int) -> Floats:

@@ -49,7 +49,7 @@ class Measures:
         for point in points:
             theta = point.space.layout.split(point.parameters)[g]
             ties = point.space.layout.split(point.ties)[g]
-            of_b = np.maximum(point.space.totals(point.curvature.diagonal), TINY)
+            of_b = np.maximum(point.bends, TINY)
             u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
             blocks = [own[g] for own in point.blocks]
             squares += (group.differences(theta) ** 2).sum(axis=0)

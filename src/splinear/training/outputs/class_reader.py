@@ -56,7 +56,9 @@ class ClassReader:
         """Find the classes, or compare with those given, and code the rows by class."""
         if not hasattr(y, "toarray") and y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        kind = _kind(y)
+        found = None if _is_short(y) else _distinct(y, None)
+        # Values are passed twice, because scikit-learn warns if most of them occur once.
+        kind = _kind(y if found is None else np.tile(found, 2))
         if kind == "multilabel-indicator":
             return self._labels(y)
         if kind not in ("binary", "multiclass"):
@@ -64,7 +66,9 @@ class ClassReader:
                 "y must hold one class per row, or an indicator matrix of labels; "
                 f"the type of the target is {kind}."
             )
-        classes = self._found(_distinct(y, kept))
+        if found is None or kept is not None:
+            found = _distinct(y, kept)
+        classes = self._found(found)
         index = numbered(y, classes)
         weighing = self.class_weight, self.relative
         if len(classes) == 2:
@@ -98,14 +102,15 @@ class ClassReader:
         return self.classes
 
 
+def _is_short(y: AnyArray) -> bool:
+    """Tell whether all rows are looked at to know the type of y; else distinct values suffice."""
+    return y.ndim > 1 or len(y) <= (FEW if y.dtype.kind in "biuf" else STEP)
+
+
 def _kind(y: AnyArray) -> str:
     """Return scikit-learn's name for the type of y; raise if y does not hold classes."""
-    # Of many rows, the distinct values suffice. They are passed twice, because scikit-learn warns
-    # if most values occur once.
-    few = y.ndim > 1 or len(y) <= (FEW if y.dtype.kind in "biuf" else STEP)
-    example = y if few else np.tile(_distinct(y, None), 2)
-    check_classification_targets(example)
-    return str(type_of_target(example, input_name="y"))
+    check_classification_targets(y)
+    return str(type_of_target(y, input_name="y"))
 
 
 def _distinct(y: AnyArray, kept: AnyArray | None) -> AnyArray:
@@ -130,7 +135,21 @@ def numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
     if len(classes) == 2:
         return np.asarray(y > classes[0]).astype(np.int8)
     index = np.empty(len(y), dtype=np.int8 if len(classes) < 128 else np.int32)
+    known = _numbers_by_value(y, classes)
     for start in range(0, len(y), STEP):
-        places = np.searchsorted(classes, y[start : start + STEP])
-        index[start : start + STEP] = np.minimum(places, len(classes) - 1)
+        piece = y[start : start + STEP]
+        if known is None:
+            places = np.minimum(np.searchsorted(classes, piece), len(classes) - 1)
+        else:
+            places = known.take(piece.astype(np.intp, copy=False), mode="clip")
+        index[start : start + STEP] = places
     return index
+
+
+def _numbers_by_value(y: AnyArray, classes: AnyArray) -> AnyArray | None:
+    """Return the numbers of classes by the values 0, 1, ...; None: there are others."""
+    if not all(own.dtype.kind in "iu" for own in (y, classes)) or not len(classes):
+        return None
+    if classes[0] < 0 or classes[-1] >= MOST_COUNTED:
+        return None
+    return np.searchsorted(classes, np.arange(int(classes[-1]) + 1))

@@ -1,0 +1,84 @@
+"""What classes ask of a backend, by functions that NumPy and CuPy have: for any number of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from splinear.devices.backend import LEAST_COST, DeviceArray
+
+__all__ = [
+    "bent_classes",
+    "bent_diagonals",
+    "diverging_classes",
+    "raised_costs",
+    "soft_classes",
+    "summed_moments",
+]
+
+
+def _log_softmax(F: DeviceArray) -> DeviceArray:
+    """Return log_softmax of F (n_outputs, n_rows)."""
+    shifted = F - F.max(axis=0)
+    return shifted - np.log(np.exp(shifted).sum(axis=0))
+
+
+def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> DeviceArray:
+    """Return what :meth:`Backend.class_moments` does."""
+    p = np.exp(_log_softmax(F + shift[:, None]))
+    return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
+
+
+def soft_classes(
+    F: DeviceArray, labels: DeviceArray, numbers: DeviceArray, minus: bool
+) -> tuple[DeviceArray, DeviceArray]:
+    """Return what :meth:`Backend.classes` does."""
+    logs = _log_softmax(F)
+    p, own = np.exp(logs), logs[labels, numbers]
+    if minus:
+        p[labels, numbers] -= 1.0
+    return p, own
+
+
+def bent_classes(
+    p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None
+) -> DeviceArray:
+    """Return what :meth:`Backend.class_bends` does."""
+    out = cost * p * (V - (p * V).sum(axis=0))
+    if extra is not None:
+        out += extra * V
+    return out.astype(V.dtype, copy=False)
+
+
+def bent_diagonals(p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None) -> DeviceArray:
+    """Return what :meth:`Backend.class_diagonals` does."""
+    out = cost * p * (1.0 - p)
+    return out if extra is None else out + extra
+
+
+def raised_costs(p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
+    """Return what :meth:`Backend.cautious_costs` does."""
+    own = np.minimum(own, -1e-9)
+    m = own - np.log1p(-np.exp(own))  # against all other classes
+    far = np.minimum(m, -1.0)
+    bound = np.tanh(far / 2.0) / (2.0 * far)
+    most = np.maximum((p * (1.0 - p)).max(axis=0), 1e-12)
+    return np.where(m < -1.0, cost * np.maximum(1.0, bound / most), cost)
+
+
+def diverging_classes(
+    F: DeviceArray,
+    R: DeviceArray,
+    labels: DeviceArray,
+    numbers: DeviceArray,
+    cost: DeviceArray,
+    rounding: float,
+) -> float:
+    """Return what :meth:`Backend.class_divergence` does."""
+    q = R / np.maximum(cost, LEAST_COST)
+    q[labels, numbers] += 1.0
+    off = abs(q.sum(axis=0) - 1.0)
+    if not (float(q.min()) >= -rounding and float(off.max()) <= rounding):
+        return np.inf
+    q = np.maximum(q, 0.0)
+    logs = np.log(np.maximum(q, np.finfo(float).tiny))
+    return float(cost @ (q * (logs - _log_softmax(F))).sum(axis=0))
