@@ -1,13 +1,15 @@
 """What CuPy is to us, on the processor: arrays of NumPy, and kernels compiled as C++.
 
 It shows that kernels compute what they should, and are called with what they expect; not that CuPy
-takes it, nor anything about speed.
+takes it, nor anything about speed. With SPLINEAR_NVRTC=1, and CuPy installed, NVRTC compiles every
+kernel for a GPU as well, which needs none.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -22,6 +24,7 @@ from splinear.devices.cuda import CudaBackend
 
 COMPILER = shutil.which("g++") or shutil.which("c++")
 HEADER = Path(__file__).with_name("emulated.hpp")
+ARCHITECTURES = ("compute_75", "compute_90")
 SHARED = re.compile(r"extern __shared__ double (\w+)\[\];")
 
 
@@ -47,6 +50,8 @@ class RawModule:
         self.code, self.options = code, options
 
     def get_function(self, name):
+        if os.environ.get("SPLINEAR_NVRTC"):
+            compile_for_gpus(self.code, self.options)
         defined = [option for option in self.options if option.startswith("-D")]
         return Kernel(compiled(self.code, tuple(defined), name))
 
@@ -84,6 +89,20 @@ def folder():
 
 def compile_with(*options):
     subprocess.run([COMPILER, "-std=c++20", "-O0", "-w", "-fPIC", *options], check=True)
+
+
+@cache
+def compile_for_gpus(code, options):
+    from cupy.cuda import nvrtc
+
+    for architecture in ARCHITECTURES:
+        program = nvrtc.createProgram(code, "kernels.cu", [], [])
+        try:
+            nvrtc.compileProgram(program, [*options, f"--gpu-architecture={architecture}"])
+        except nvrtc.NVRTCError as error:
+            raise RuntimeError(nvrtc.getProgramLog(program)) from error
+        finally:
+            nvrtc.destroyProgram(program)
 
 
 @cache
