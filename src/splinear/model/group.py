@@ -14,13 +14,13 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import Embedding, bounded, reciprocals
 from splinear.curves.form import Form
+from splinear.model.sharing import sharing
 
 __all__ = ["Extrapolation", "TermGroup"]
 
 MOST_STIFF = 1e300  # largest entry of a matrix that is factored
-# Cached properties that do not depend on variances, and are kept when these change.
 _LASTING = {"n_features", "size", "stride", "shape", "block_shape"}
-_LASTING |= {"used", "has_level", "is_diagonal", "form_widths"}
+_LASTING |= {"used", "has_level", "is_diagonal", "form_widths"}  # whatever the variances are
 
 
 class Extrapolation(str, Enum):
@@ -196,10 +196,7 @@ class TermGroup:
         return out
 
     def gather(self, sums: Floats) -> Floats:
-        """Return the gradient with respect to parameters, given that with respect to tables.
-
-        This is the transpose of `tables`.
-        """
+        """Return the gradient by parameters, given that by tables: the transpose of `tables`."""
         if not self.has_gaps:
             return sums
         out = sums.copy()
@@ -266,9 +263,8 @@ class TermGroup:
     def precision(self) -> Floats:
         """w_jk / s_j^2 of curves, then 1 / g_j of gaps; 0 for unused parameters."""
         stiffness, of_gap = self._stiffness
-        if not self.has_gaps:
-            return stiffness
-        return np.where(self.used, np.column_stack([stiffness, of_gap]), 0.0)
+        both = np.column_stack([stiffness, of_gap]) if self.has_gaps else stiffness
+        return np.where(self.used, both, 0.0)
 
     @cached_property
     def _stiffness(self) -> tuple[Floats, Floats]:
@@ -363,8 +359,7 @@ class TermGroup:
     def take_level(self, parameters: Floats) -> Floats:
         """Subtract the levels from parameters (n, n_features, stride) in place, and return them.
 
-        The result (n,) is their sum over features, to be added to the intercept, so that no score
-        changes. The deviations of gaps stay as they are.
+        The result (n,) is their sum over features, which the intercept takes. No score changes.
         """
         rows = (own.reshape(-1) for own in parameters)  # no copies
         return np.array([self.core_penalty.take_levels(own) for own in rows])
@@ -399,8 +394,7 @@ class TermGroup:
         """Return the group with other variances s_j^2 and g_j, and other edge weights."""
         embedding, gaps = self.embedding.with_variance(variance), bounded(missing_variance)
         other = replace(self, embedding=embedding, missing_variance=gaps, edges=edges)
-        # Turns that choose variances make many groups, in which the same parameters are used.
         as_before = np.array_equal(gaps > 0, self.missing_variance > 0)
         if embedding.used is self.embedding.used and (as_before or not self.has_gaps):
-            vars(other).update({name: vars(self)[name] for name in _LASTING & vars(self).keys()})
+            return sharing(self, _LASTING, other)
         return other

@@ -15,10 +15,11 @@ from splinear.curves.embedding import Embedding
 from splinear.model.cone import Cone, cone_of
 from splinear.model.group import TermGroup
 from splinear.model.pairs import PairGroup
+from splinear.model.sharing import sharing
 
 __all__ = ["Layout"]
 
-# What says where parameters stand, and which are used: variances change nothing in it.
+# Cached properties that do not depend on variances.
 _LASTING = {"ends", "used", "unused", "n_parameters"}
 _LASTING |= {"n_of_curves", "n_free_of_curves", "functions_per_row", "_places", "_has_own_tables"}
 
@@ -201,9 +202,8 @@ class Layout:
     def with_groups(self, groups: Sequence[TermGroup]) -> Layout:
         """Return a layout of the same columns and surfaces with other curves."""
         other = replace(self, groups=tuple(groups))
-        # REML creates many layouts that differ by variances only, and share these cached values.
         if all(a.used is b.used for a, b in zip(self.groups, other.groups, strict=True)):
-            vars(other).update({name: vars(self)[name] for name in _LASTING & vars(self).keys()})
+            return sharing(self, _LASTING, other)
         return other
 
     def with_pairs(self, pairs: Sequence[PairGroup]) -> Layout:
