@@ -1,6 +1,7 @@
 // Pairs of pieces behind a map to few cells; see simd::n_few_cells.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,17 +56,12 @@ private:
     // Entries per table: a leaf more than fences, and whole vectors of eight.
     std::size_t size() const noexcept { return whole_pieces(fences_.size() + 1, std::size_t{8}); }
 
-    // Per cell, how many fences are in cells before it.
+    // The first leaf of each cell. Kernels do not subtract map.first: the low bits alone tell the
+    // cells apart.
     void write_cells(float* to) const noexcept {
         std::array<std::uint8_t, simd::n_few_cells> leaves;
-        std::size_t leaf = 0;
-        for (std::size_t cell = 0; cell < leaves.size(); ++cell) {
-            while (leaf < fences_.size() && cell_of(map_, fences_[leaf]) < static_cast<int>(cell))
-                ++leaf;
-            // Kernels do not subtract map.first: the low bits alone tell the cells apart.
-            leaves[(cell + static_cast<std::size_t>(map_.first)) % leaves.size()] =
-                static_cast<std::uint8_t>(leaf);
-        }
+        first_leaves(map_, fences_, fences_.size(), leaves);
+        std::rotate(leaves.begin(), leaves.end() - map_.first % simd::n_few_cells, leaves.end());
         std::memcpy(to, leaves.data(), sizeof leaves);
     }
 

@@ -66,12 +66,10 @@ inline simd::CellMap map_to_cells(std::span<const float> knots, int n_cells) noe
     return best;
 }
 
-// The first leaf of every cell, where knot k is leaf k: the number of knots in earlier cells, but
-// at most so many that map.window leaves follow.
+// The first leaf of every cell: the number of knots in earlier cells, but at most `last`.
 template <class Leaf, std::size_t N>
-void first_leaves(const simd::CellMap& map, std::span<const float> knots,
+void first_leaves(const simd::CellMap& map, std::span<const float> knots, std::size_t last,
                   std::array<Leaf, N>& leaves) noexcept {
-    const std::size_t last = knots.size() - static_cast<std::size_t>(map.window);
     std::size_t leaf = 0;
     for (std::size_t cell = 0; cell < N; ++cell) {
         while (leaf < last && cell_of(map, knots[leaf]) < static_cast<int>(cell)) ++leaf;

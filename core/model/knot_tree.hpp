@@ -139,7 +139,8 @@ private:
         std::ranges::transform(knots, all.begin(), [](double x) { return static_cast<float>(x); });
         const simd::CellMap map = map_to_cells(all, simd::n_cells);
         std::array<std::uint16_t, simd::n_cells> leaves;
-        first_leaves(map, all, leaves);
+        // A whole window of leaves must follow the first.
+        first_leaves(map, all, all.size() - static_cast<std::size_t>(map.window), leaves);
         std::memcpy(tree, &map, sizeof map);
         std::memcpy(tree + simd::cell_map_floats, leaves.data(), sizeof leaves);
         float* fences = tree + simd::cell_floats;

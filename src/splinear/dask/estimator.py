@@ -148,9 +148,9 @@ class DaskEstimator(AdditiveEstimator):
 
         Parameters
         ----------
-        X : collection of Dask, or what the local estimator takes
-        y : collection of Dask of shape (n_samples,), divided as X is
-        sample_weight : collection of Dask of shape (n_samples,), default=None
+        X : Dask collection, or any X that the local estimator accepts
+        y : Dask collection of shape (n_samples,), partitioned like X
+        sample_weight : Dask collection of shape (n_samples,), default=None
 
         Returns
         -------
