@@ -11,13 +11,14 @@ and tests.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import Floats
 
 __all__ = [

@@ -16,13 +16,13 @@ sampled    any, linear between samples     [-1, 1]     any
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, Penalty
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import cast
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import (

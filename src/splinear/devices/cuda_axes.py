@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.devices.backend import Grid
 from splinear.model.group import TermGroup

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.devices.backend import DeviceArray, Grid

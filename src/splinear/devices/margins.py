@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import LEAST_COST, Backend

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil
 from typing import Any
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.devices.backend import Backend, DeviceArray

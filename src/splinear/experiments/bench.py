@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from joblib import effective_n_jobs
 
+from splinear._caching import cached_property
 from splinear.experiments.daimler import Daimler, load
 from splinear.experiments.mnist import Digits
 from splinear.experiments.mnist import load as load_digits

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import SuperLU, splu
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.group import TermGroup
 from splinear.model.nonnegative import Metric, inverted

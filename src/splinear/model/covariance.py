@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.curve_posterior import CurvePosterior

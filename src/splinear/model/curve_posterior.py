@@ -16,12 +16,12 @@ degrees of freedom the estimate is uncertain, and kappa is shrunk toward 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 
 __all__ = ["CurvePosterior", "tempered_kappa"]

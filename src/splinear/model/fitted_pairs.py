@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
 from splinear.model.pairs import PairGroup, surfaces

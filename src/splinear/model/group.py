@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
+from splinear._caching import cached_property, sharing
 from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import Embedding, bounded, reciprocals
 from splinear.curves.form import Form
-from splinear.model.sharing import sharing
 
 __all__ = ["Extrapolation", "TermGroup"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splinear._caching import cached_property, sharing
 from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import Embedding
 from splinear.model.cone import Cone, cone_of
 from splinear.model.group import TermGroup
 from splinear.model.pairs import PairGroup
-from splinear.model.sharing import sharing
 
 __all__ = ["Layout"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate, pairwise
 from math import prod
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import bounded
 from splinear.model.chains import Chain

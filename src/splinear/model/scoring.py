@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.tables.chunks import Chunk, as_dense, csr_parts

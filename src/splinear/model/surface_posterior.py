@@ -15,12 +15,12 @@ derivative of -(H + c S)^{-1} with respect to c at c = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpbtrs
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.curve_posterior import tempered_kappa
 from splinear.model.factoring import factored_surfaces, pair_variances

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.group import TermGroup

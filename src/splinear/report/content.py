@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.export.pieces import ModelPieces, TermPieces
 from splinear.export.reading import read_model

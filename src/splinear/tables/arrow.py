@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
-from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._lookup import shown
 from splinear._types import AnyArray, Input
 from splinear.tables import table as sizes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import cached_property
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
+from splinear._caching import cached_property
 from splinear._types import Input
 from splinear.tables import table as sizes
 from splinear.tables.chunks import Chunk, float_type

@@ -9,11 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
 from splinear.tables.chunks import Chunk

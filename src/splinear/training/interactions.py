@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._lookup import is_whole
 from splinear._types import Floats
 from splinear.model.chains import Chain

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
 
 import numpy as np
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.solvers.newton.passes import Inverting, RowPasses

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.solvers.newton.calibration import Blocks, Calibration
 from splinear.solvers.newton.iterate import Iterate, Space

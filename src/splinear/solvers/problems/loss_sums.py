@@ -7,12 +7,12 @@ one output; `solvers.problems.softmax` couples the outputs of all classes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.solvers.problems import per_row
 from splinear.solvers.problems.losses import Loss, SmoothLoss, SquaredError

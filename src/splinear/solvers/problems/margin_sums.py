@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.solvers.problems.losses import ConvexLoss, EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.solvers.problems.problem import Problem

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.solvers.problems.loss_sums import (
     FARTHEST,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.factoring import factor_with, pair_variances
 from splinear.model.group import TermGroup

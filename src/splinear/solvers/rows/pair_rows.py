@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
 from splinear.model.pairs import PairGroup, split_blocks, surfaces

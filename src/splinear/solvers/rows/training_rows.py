@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear import _core
+from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
 from splinear.model.layout import Layout
