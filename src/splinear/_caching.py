@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Set
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 __all__ = ["cached_property", "sharing"]
 
@@ -21,14 +21,14 @@ else:
         threads wait for each other, and a process forked meanwhile waits for good.
         """
 
-        def __init__(self, function: Callable[[Any], T]) -> None:
+        def __init__(self, function: Callable[..., T]) -> None:
             self.function = function
             self.__doc__ = function.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self.name = name
 
-        def __get__(self, instance: object, owner: type | None = None) -> Any:
+        def __get__(self, instance: object, owner: type | None = None) -> T | cached_property[T]:
             if instance is None:
                 return self
             value = self.function(instance)
