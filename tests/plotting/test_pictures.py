@@ -1,6 +1,7 @@
 """What can be measured of pictures: texts that do not meet, marks, labels, axes."""
 
 import itertools
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
