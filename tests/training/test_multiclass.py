@@ -310,7 +310,7 @@ def test_class_weights_of_multilabel(model, class_weight, tags):
 def test_indicators_hold_0_and_1(model, values, form, tags):
     X, Y = tags
     Y = np.where(Y, values[1], values[0])
-    with pytest.raises(ValueError, match="(?i)an indicator matrix of"):
+    with pytest.raises(ValueError, match=r"(?i)an indicator matrix of"):
         clone(model).fit(X, form(Y))
 
 
