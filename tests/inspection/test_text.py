@@ -30,6 +30,21 @@ def test_names_that_differ_before_keep_their_beginnings() -> None:
     assert told_apart(names, 10) == [shortened(name, 10) for name in names]
 
 
+def test_long_names_of_classes_differ_beside_lines() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+    from splinear.plotting import CurvesDisplay
+
+    rng = np.random.default_rng(0)
+    X, names = rng.normal(size=(300, 1)), np.array([f"{PREFIX}{k}" for k in range(3)])
+    model = AdditiveClassifier().fit(X, names[np.digitize(X[:, 0], [-0.5, 0.5])])
+    figure = CurvesDisplay.from_estimator(model, X, figure=Figure()).figure_
+    words = [text.get_text() for text in figure.axes[0].findobj(Annotation)]
+    assert [sum(word.endswith(str(k)) for word in words) for k in range(3)] == [1, 1, 1]
+
+
 def test_long_names_differ_in_tables_and_on_a_page(tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     rng = np.random.default_rng(0)
