@@ -710,3 +710,18 @@ def test_weights_that_add_up_to_one_row_are_warned_of(estimator):
     estimator().fit(X, y, sample_weight=200 * shares)
     estimator(C=1.0).fit(X, y, sample_weight=shares)
     AdditiveRegressor(loss="poisson").fit(X, 200.0 * y, sample_weight=shares)  # exposures
+
+
+@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor])
+def test_weights_that_add_up_to_a_population_are_warned_of(estimator):
+    """Those of a survey make every row count as many, and curves follow the noise."""
+    random = np.random.default_rng(0)
+    X, persons = random.normal(size=(200, 2)), random.lognormal(8, 0.5, 200)
+    y = X[:, 0] + random.normal(size=200) > 0
+    with pytest.warns(UserWarning, match=r"200 rows count as .* divide the weights by their mean"):
+        noisy = estimator().fit(X, y, sample_weight=persons)
+    calm = estimator().fit(X, y, sample_weight=persons / persons.mean())
+    assert sum(term.edf for term in noisy.terms_) > 3 * sum(term.edf for term in calm.terms_)
+    estimator(C=1.0).fit(X, y, sample_weight=persons)
+    estimator().fit(X, y, sample_weight=np.full(200, 5.0))
+    AdditiveRegressor(loss="poisson").fit(X, 1.0 * y, sample_weight=persons)  # exposures

@@ -1,5 +1,7 @@
 """What can be measured of pictures: texts that do not meet, marks, labels, axes."""
 
+import itertools
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -241,6 +243,26 @@ def test_which_axis():
 )
 def test_numbers_beside_axes(x, text):
     assert compact(x) == text
+
+
+@pytest.mark.parametrize("lo", [0.0, 1990.0, 1e6, 20_240_101.0, 1.7e9])
+@pytest.mark.parametrize("width", [0.01, 10.0, 5e4])
+def test_marks_differ_and_do_not_overlap(lo, width):
+    x = lo + width * np.random.default_rng(0).uniform(size=(300, 1))
+    fit = AdditiveRegressor().fit(x, np.random.default_rng(1).normal(size=300))
+    figure = CurvesDisplay.from_estimator(fit, x).figure_
+    figure.draw_without_rendering()
+    axis = figure.axes[0].xaxis
+    left, right = axis.get_view_interval()
+    labels = [t.label1 for t in axis.get_major_ticks() if left <= t.get_loc() <= right]
+    words = [label.get_text() for label in labels]
+    assert len(set(words)) == len(words) >= 2
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+    for label, word in zip(labels, words, strict=True):
+        unit = {"G": 1e9, "M": 1e6, "k": 1e3}.get(word[-1], 1.0)
+        said = unit * float(word.rstrip("GMk").replace("\N{MINUS SIGN}", "-"))
+        assert said == pytest.approx(label.get_position()[0], abs=0.001 * width)
 
 
 def test_the_axis_names_its_unit(model, table, ten):

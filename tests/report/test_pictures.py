@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from splinear.report.pictures.axes import Axis, choose_axis, nice_ticks, tick_text
+from splinear.report.pictures.axes import Axis, bottom_axis, choose_axis, nice_ticks, tick_text
 from splinear.report.pictures.svg import closed_path, element, path_of, text, thinned
 from splinear.report.spreads import Spread
 
@@ -41,6 +41,42 @@ def test_ticks_are_few_and_round(seed: int) -> None:
 )
 def test_ticks_are_written_as_people_do(ticks: list[float], words: list[str]) -> None:
     assert [tick_text(tick, ticks) for tick in ticks] == words
+
+
+@pytest.mark.parametrize("lo", [-1e6, 0.0, 1.0, 2e4, 123_456.0, 1e6, 20_240_101.0, 1.7e9])
+@pytest.mark.parametrize("width", [1e-3, 0.7, 9.0, 31.0, 1e4, 1e8])
+def test_ticks_differ_and_say_where_they_are(lo: float, width: float) -> None:
+    ticks = nice_ticks(lo, lo + width, 6)
+    words = [tick_text(tick, ticks) for tick in ticks]
+    assert len(set(words)) == len(ticks)
+    steps = np.diff(ticks)
+    for word, tick in zip(words, ticks, strict=True):
+        assert read(word) == pytest.approx(tick, abs=0.01 * steps.min())
+
+
+@pytest.mark.parametrize("lo", [1.1e-5, 3e-12, 1.1e15, 4.3e18])
+def test_ticks_of_very_small_and_large_numbers_differ(lo: float) -> None:
+    ticks = nice_ticks(lo, 1.3 * lo, 6)
+    assert len({tick_text(tick, ticks) for tick in ticks}) == len(ticks)
+
+
+@pytest.mark.parametrize("lo", [0.0, 1990.0, 20_240_101.0, 1.7e9])
+@pytest.mark.parametrize("places", [None, 2, 4, 10])
+def test_long_labels_do_not_overlap(lo: float, places: int | None) -> None:
+    at = None if places is None else tuple(lo + np.linspace(0.0, 9.0, places).round())
+    axis = Axis(lo, lo + 9.0, 40.0, 340.0, places=at)
+    found = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]+)<', bottom_axis(axis, 200.0))
+    right = -np.inf
+    assert len(found) >= 2
+    for pixel, word in found:
+        assert float(pixel) - 5.5 * len(word) / 2 > right
+        right = float(pixel) + 5.5 * len(word) / 2
+
+
+def read(word: str) -> float:
+    """Return the number that a label says."""
+    unit = {"G": 1e9, "M": 1e6, "k": 1e3}.get(word[-1], 1.0)
+    return unit * float(word.rstrip("GMk").replace("\u2212", "-"))
 
 
 def spread(values: np.ndarray) -> Spread:

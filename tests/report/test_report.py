@@ -318,6 +318,38 @@ def test_extreme_columns(tmp_path: Path) -> None:
         assert not re.search(r"\b(nan|inf)\b", re.sub(r"<script.*?</script>", "", text, flags=re.S))
 
 
+def test_a_column_of_one_value_says_which(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    n = 300
+    some = np.where(rng.random(n) < 0.5, np.nan, 2.0)
+    X = pd.DataFrame({"one": 7.5, "gaps": np.full(n, np.nan), "some": some})
+    model = AdditiveRegressor().fit(X, rng.normal(size=n) + np.isnan(some))
+    for arguments in ((), (X,)):
+        _, page = written(tmp_path, model, *arguments)
+        assert "Always 7.5 in training, so it adds nothing." in page.words
+        assert "Always missing in training, so it adds nothing." in page.words
+        assert "In training, 2 or missing." in page.words
+        assert page.words.count("so it adds nothing") == 2
+
+
+def test_the_panel_begins_near_medians(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "skewed": rng.lognormal(3, 3, 2000),
+            "even": rng.normal(170, 10, 2000),
+            "far": rng.uniform(1e6, 1e6 + 10, 2000),
+        }
+    )
+    X["mirrored"] = -X["skewed"]
+    model = AdditiveRegressor().fit(X, np.log(X["skewed"]) + rng.normal(size=2000))
+    _, page = written(tmp_path, model, X)
+    values = {a["id"]: float(a["value"]) for a in page.named("input") if a.get("type") == "number"}
+    for j, name in enumerate(X):
+        below = (X[name] < values[f"f{j}"]).mean()
+        assert 0.45 < below < 0.55
+
+
 def test_names_stay_text(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({EVIL: rng.normal(size=300), "b": rng.choice([EVIL, "</style>&\"'"], 300)})

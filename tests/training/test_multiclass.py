@@ -304,6 +304,16 @@ def test_class_weights_of_multilabel(model, class_weight, tags):
         np.testing.assert_array_equal(parameters(model)[k], parameters(binary)[0])
 
 
+@pytest.mark.parametrize("values", [(1, 2), (-1, 1), (0, 2)])
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, sparse.csr_array])
+@every_model
+def test_indicators_hold_0_and_1(model, values, form, tags):
+    X, Y = tags
+    Y = np.where(Y, values[1], values[0])
+    with pytest.raises(ValueError, match=r"(?i)an indicator matrix of"):
+        clone(model).fit(X, form(Y))
+
+
 @with_fixed_strength
 def test_multilabel_from_lists_and_sparse_matrices(model, tags):
     X, Y = tags

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.text import aligned, fixed, places_for, printable, shortened
+from splinear.inspection.text import aligned, fixed, places_for, printable, shortened, told_apart
 
 __all__ = ["Reason", "Reasons", "largest"]
 
@@ -161,9 +161,11 @@ class Reasons:
 
     def __str__(self) -> str:
         rows = [["term", "value", "contribution", "error", ""]]
-        for name, value, *numbers, share in self._cells():
+        table = self._cells()
+        names = told_apart([line[0] for line in table])
+        for short, (_, value, *numbers, share) in zip(names, table, strict=True):
             bar = "" if np.isnan(share) else _bar(share)
-            cells = [shortened(name), shortened(value, 20), *numbers, bar]
+            cells = [short, shortened(value, 20), *numbers, bar]
             rows.append([printable(cell) for cell in cells])
         lines = aligned(rows, [True, True, False, False, True])
         rule = "-" * max(map(len, lines))

@@ -28,7 +28,7 @@ from splinear.inspection.curves import places_of
 from splinear.inspection.flatness import p_value
 from splinear.inspection.ranking import curve_importances
 from splinear.inspection.resolving import FittedModel, resolve_model
-from splinear.inspection.text import aligned, data_frame, printable, shortened
+from splinear.inspection.text import aligned, data_frame, printable, told_apart
 from splinear.model.fitted import Fitted, FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import posteriors_of
@@ -56,12 +56,12 @@ class TermSummary:
     lowest: float
     highest: float
 
-    def cells(self) -> list[str]:
-        """Return the cells of the line as text."""
+    def cells(self, name: str) -> list[str]:
+        """Return the cells of the line as text, with this name of the feature."""
         p = "" if np.isnan(self.p_value) else f"{self.p_value:.3g}"
         return [
             self.term,
-            shortened(self.feature),
+            name,
             _number(self.edf, ".1f"),
             _number(self.importance, ".3g"),
             f"<{LEAST_P:.0e}" if self.p_value < LEAST_P else p,
@@ -98,8 +98,12 @@ class Summary:
     title: str
     lines: tuple[TermSummary, ...]
 
+    def _cells(self) -> list[list[str]]:
+        names = told_apart([line.feature for line in self.lines])
+        return [line.cells(name) for line, name in zip(self.lines, names, strict=True)]
+
     def __str__(self) -> str:
-        rows = [list(COLUMNS), *(list(map(printable, line.cells())) for line in self.lines)]
+        rows = [list(COLUMNS), *(list(map(printable, cells)) for cells in self._cells())]
         lines = aligned(rows, [name in ("term", "feature") for name in COLUMNS])
         rule = "-" * max(map(len, lines))
         return "\n".join([self.title, rule, lines[0], rule, *lines[1:]])
@@ -110,8 +114,8 @@ class Summary:
         """Return the table for a notebook."""
         head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line.cells()) + "</tr>"
-            for line in self.lines
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+            for cells in self._cells()
         )
         title = escape(self.title)
         return (

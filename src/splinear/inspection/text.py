@@ -20,6 +20,7 @@ __all__ = [
     "places_for",
     "printable",
     "shortened",
+    "told_apart",
     "value_text",
 ]
 
@@ -31,6 +32,18 @@ _LONG = 10_000  # from here on, thousands are separated
 def shortened(text: str, most: int = LONGEST) -> str:
     """Return a text, truncated to `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def told_apart(texts: Sequence[str], most: int = LONGEST) -> list[str]:
+    """Return texts of at most `most` characters, truncated in the middle if their ends differ."""
+    short = [shortened(text, most) for text in texts]
+    if len(set(short)) == len(set(texts)):
+        return short
+    tail = (most - 1) // 2
+    return [
+        text if len(text) <= most else text[: most - 1 - tail] + "\u2026" + text[len(text) - tail :]
+        for text in texts
+    ]
 
 
 def printable(text: str) -> str:

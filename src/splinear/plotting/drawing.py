@@ -10,7 +10,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.plotting.curve import MISSING_AFTER, Curve
 from splinear.plotting.fitting import fit_levels, fit_title
-from splinear.plotting.scales import mark_numbers
+from splinear.plotting.scales import mark_numbers, n_marks_between
 from splinear.plotting.style import DOWN, FAINT, INK, MUTED, UP, Style, line_style, room
 
 if TYPE_CHECKING:
@@ -183,7 +183,8 @@ def _dress(ax: Axes, curve: Curve) -> None:
     if note := curve.scale.note(float(curve.x[0])):
         ax.set_xlabel(note, color=MUTED, fontsize=9, loc="right")
         return
-    mark_numbers(ax.xaxis, 5, whole=curve.is_whole)
+    n_marks = n_marks_between(float(curve.x[0]), float(curve.x[-1]))
+    mark_numbers(ax.xaxis, n_marks, whole=curve.is_whole)
     if len(curve.counts) <= _FEW_CELLS:  # a cell at each value
         ax.set_xticks((curve.edges[1:] + curve.edges[:-1]) / 2)
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from splinear._types import Floats
+from splinear.inspection.text import told_apart
 from splinear.plotting.style import AS_IT_IS, INK, MUTED, Style, line_style
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _in_lines(name: str, most: int) -> str:
 
 def name_lines(ax: Axes, x: float, heights: Floats, names: Sequence[str]) -> list[Annotation]:
     """Write the names of lines that end at x beside the panel, in their colors."""
-    short = [cut(name, lambda text: len(text) <= _LONGEST_CLASS) for name in names]
+    short = told_apart(names, _LONGEST_CLASS)
     style: Style = {"fontsize": 10, "va": "center", "annotation_clip": False, **AS_IT_IS}
     where: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     out = []

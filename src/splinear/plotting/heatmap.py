@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.text import shortened
+from splinear.inspection.text import shortened, told_apart
 from splinear.plotting.curve import Words
 from splinear.plotting.fitting import fit_title
 from splinear.plotting.scales import compact
@@ -141,7 +141,7 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
     is_whole = bool((np.diff(side.edges) == 1.0).all())
     locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE, integer=is_whole)
     if side.levels:
-        ticks, labels = side.middles, [shortened(level, 26) for level in side.levels]
+        ticks, labels = side.middles, told_apart(side.levels, 26)
     elif not side.scale.is_linear:
         marks = side.scale.ticks(*side.ends)
         ticks, labels = side.scale.forward(np.array(marks)), [compact(x) for x in marks]

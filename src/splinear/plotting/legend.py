@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from splinear.inspection.bands import LEVEL
-from splinear.inspection.text import shortened
+from splinear.inspection.text import told_apart
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import BAND, MISSING
 from splinear.plotting.heatmap import NO_DATA
@@ -61,8 +61,8 @@ def _lines(words: Words) -> list[Artist]:
             Patch(facecolor=DOWN, alpha=0.55, label=words.down),
         ]
     return [
-        Line2D([], [], **line_style(k), label=shortened(name, 24))
-        for k, name in enumerate(words.lines)
+        Line2D([], [], **line_style(k), label=name)
+        for k, name in enumerate(told_apart(words.lines, 24))
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["LINEAR", "Scale", "choose_scale", "compact", "mark_numbers"]
+__all__ = ["LINEAR", "Scale", "choose_scale", "compact", "mark_numbers", "n_marks_between"]
 
 _BULK = (0.1, 0.9)  # quantiles between which most rows lie
 _ENOUGH = 0.2  # the share of a linear axis that these need at least
@@ -26,6 +27,13 @@ _AIR = 0.02  # the share of an axis at either end
 _APART = 0.13  # of the marks, as a share of the axis
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _LEAST_LONG = 1e4  # from here on, numbers are written with a unit
+_LEAST_HUGE = 1e12  # and from here on, with an exponent
+_MOST_DIGITS = 6  # of a number with a unit or an exponent
+_LEAST_OF_UNIT = 1e7  # where a unit makes such a number shorter
+_MARKS = 5  # along an axis
+_LETTERS = 20  # of the long numbers for which an axis has room
+_SHORTEST = [1, 2, 5, 10]  # steps between long numbers
+_ROUNDING = 1e-9  # of a logarithm
 
 
 @dataclass(frozen=True)
@@ -153,7 +161,7 @@ def compact(x: float) -> str:
     """Return a number as it stands beside an axis: 25k, 1.5M, 0.02."""
     size = abs(x)
     for unit, letter in _UNITS:
-        if size >= max(unit, _LEAST_LONG) and size < 1e12:
+        if size >= max(unit, _LEAST_LONG) and size < _LEAST_HUGE:
             return f"{x / unit:g}{letter}".replace("-", "\N{MINUS SIGN}")
     return f"{x:g}".replace("-", "\N{MINUS SIGN}")
 
@@ -162,5 +170,40 @@ def mark_numbers(axis: Axis, n_marks: int, *, whole: bool) -> None:
     """Let a linear axis have about this many marks, at whole numbers if all values are."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(n_marks, integer=whole))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: compact(float(f"{x:.6g}"))))
+    steps = _SHORTEST if n_marks < _MARKS else None
+    axis.set_major_locator(MaxNLocator(n_marks, integer=whole, steps=steps))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: _mark(x, list(axis.get_majorticklocs()))))
+
+
+def n_marks_between(lo: float, hi: float) -> int:
+    """Return how many marks an axis has room for: fewer where it takes long numbers."""
+    step = float(f"{(hi - lo) / _MARKS:.0e}")
+    digits = _digits(max(abs(lo), abs(hi)), step)
+    return _MARKS if digits < _MOST_DIGITS else max(2, _LETTERS // digits)
+
+
+def _mark(x: float, marks: list[float]) -> str:
+    """Return the text of a mark, with the digits that tell it from the others."""
+    largest = max((abs(mark) for mark in marks), default=0.0)
+    step = (max(marks) - min(marks)) / (len(marks) - 1) if len(marks) > 1 else 0.0
+    short = compact(float(f"{x:.{_MOST_DIGITS}g}"))
+    digits = _digits(largest, step)
+    if largest >= _LEAST_HUGE or digits < _MOST_DIGITS - 1:
+        return short
+    places = max(0, _places(step))
+    long = f"{x:.{places}f}".replace("-", "\N{MINUS SIGN}")
+    return long if digits > _MOST_DIGITS or largest < _LEAST_OF_UNIT else short
+
+
+def _digits(largest: float, step: float) -> int:
+    """Return how many significant digits tell numbers up to `largest` apart."""
+    if not (largest > 0.0 and 0.0 < step < math.inf):
+        return 1
+    return 1 + math.floor(math.log10(largest)) + _places(step)
+
+
+def _places(step: float) -> int:
+    """Return the decimal place of the last digit of a step of one or two digits, such as 2.5."""
+    place = -math.floor(math.log10(step) + _ROUNDING)
+    digits = float(f"{step:.3e}".split("e")[0])
+    return place if digits.is_integer() else place + 1

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from splinear._types import Floats
 from splinear.inspection.reasons import Reasons
-from splinear.inspection.text import shortened
+from splinear.inspection.text import shortened, told_apart
 from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 
 if TYPE_CHECKING:
@@ -83,12 +83,13 @@ def _mark_beyond(ax: Axes, end: float, y: Floats) -> None:
 def _write(ax: Axes, reasons: Reasons) -> None:
     """Write names and values to the left of the axes, and numbers to the right."""
     lines = [reasons.lines()[-2], *reasons.lines()[:-2], reasons.lines()[-1]]
-    for k, (name, value, amount, error) in enumerate(lines):
+    names = told_apart([line[0] for line in lines], _LONGEST)
+    for k, (_, value, amount, error) in enumerate(lines):
         is_end, is_last = k in (0, len(lines) - 1), k == len(lines) - 1
         weight = "bold" if value or is_last else "normal"
         style: Style = {"ha": "right", "fontsize": 11, "color": INK, "fontweight": weight}
         style["va"] = "bottom" if value else "center"
-        _beside(ax, shortened(name, _LONGEST), (0.0, k), (-10, 1 if value else 0), style)
+        _beside(ax, names[k], (0.0, k), (-10, 1 if value else 0), style)
         if value:
             small: Style = {"ha": "right", "va": "top", "fontsize": 10, "color": MUTED}
             _beside(ax, shortened(value, _LONGEST), (0.0, k), (-10, -1), small)

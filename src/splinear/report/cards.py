@@ -59,7 +59,7 @@ class Card:
 
 def make_cards(content: Content) -> list[Card]:
     """Return a card for each term that is shown."""
-    least = _FINEST * max((shown.height for shown in content.shown), default=0.0)
+    least = _FINEST * max((shown.height for shown in content.shown), default=0.0) or 1.0
     return [_card(content, shown, k, least) for k, shown in enumerate(content.shown)]
 
 
@@ -121,8 +121,17 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
     if spread.missing > 0:
         notes.append(f"Missing in {spread.missing:.1%} of the rows.")
     if term.lo == term.hi:
-        notes.append(f"Always {number(term.lo)} in training, so it adds nothing.")
+        notes.append(_of_one_value(term))
     return [("", draw_curve(panel, words))], _curve_table(content, term, spread), notes
+
+
+def _of_one_value(term: FittedTerm) -> str:
+    """Say what a feature without two different numbers held in training."""
+    gaps = 0.0 if term.group.gap_share is None else float(term.group.gap_share[0])
+    if 0.0 < gaps < 1.0:
+        return f"In training, {number(term.lo)} or missing."
+    held = "missing" if gaps > 0.0 else number(term.lo)
+    return f"Always {held} in training, so it adds nothing."
 
 
 def _few_values(content: Content, term: FittedTerm, spread: Spread, least: float) -> Drawn:

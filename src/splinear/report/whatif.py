@@ -146,7 +146,8 @@ def _typical(term: FittedTerm, spread: Spread, *, whole: bool) -> str:
     if whole:
         value = float(round(middle))
     elif 0.0 < width < np.inf:
-        value = round(middle, int(np.clip(2 - np.floor(np.log10(width)), -300, 300)))
+        finest = min(width, abs(middle) or width)  # a median far below the range keeps its digits
+        value = round(middle, int(np.clip(2 - np.floor(np.log10(finest)), -300, 300)))
     else:
         value = middle
     value = min(max(value, term.lo), term.hi)

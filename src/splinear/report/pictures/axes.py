@@ -15,6 +15,7 @@ from splinear.report.spreads import Spread
 __all__ = ["Axis", "bottom_axis", "choose_axis", "left_axis", "nice_ticks", "tick_text"]
 
 _MIDDLE, _NARROW = 0.9, 0.3  # an axis is bent if this share of rows is on this share of it
+_LETTER = 5.8  # width of a character of a label
 _LARGE = 1e4  # from here on, labels are 10k, 20k, ...
 
 
@@ -105,28 +106,58 @@ def nice_ticks(lo: float, hi: float, most: int) -> list[float]:
 
 
 def tick_text(x: float, ticks: Sequence[float]) -> str:
-    """Return the label of a tick among others."""
-    largest = max((abs(tick) for tick in ticks), default=0.0)
+    """Return the label of a tick, with the digits that tell it from the others."""
     if x == 0.0:
         return "0"
+    largest = max((abs(tick) for tick in ticks), default=0.0)
     if largest >= 1e15 or largest < 1e-4:
-        return f"{x:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("-", "−")
+        digits = _digits(largest, ticks)
+        return f"{x:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e").replace("-", "−")
+    with_unit = [_with_unit(tick, ticks) for tick in ticks]
+    written_out = [_written_out(tick, ticks) for tick in ticks]
+    in_units = largest >= _LARGE and _longest(with_unit) < _longest(written_out)
+    return (_with_unit if in_units else _written_out)(x, ticks).replace("-", "−")
+
+
+def _longest(words: Sequence[str]) -> int:
+    return max(map(len, words), default=0)
+
+
+def _with_unit(x: float, ticks: Sequence[float]) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if largest >= _LARGE and abs(x) >= size:
-            return f"{x / size:.4g}{letter}".replace("-", "−")
-    others = [abs(a - b) for a, b in zip(ticks[1:], ticks[:-1], strict=True)]
-    step = min([gap for gap in others if gap > 0], default=abs(x))
-    # On a bent axis steps differ, and each number has the digits that it needs.
-    even = len(others) < 2 or max(others) < 1.5 * step
-    places = int(np.clip(-np.floor(np.log10(step if even else abs(x)) + 1e-9), 0, 8))
+        if abs(x) >= size:
+            return f"{x / size:.{max(4, _digits(x, ticks))}g}{letter}"
+    return _written_out(x, ticks)
+
+
+def _written_out(x: float, ticks: Sequence[float]) -> str:
     if len(ticks) == 1 and x != round(x):
-        return f"{x:.4g}".replace("-", "−")
-    return fixed(x, places).replace(",", "").replace("-", "−")
+        return f"{x:.4g}"
+    step = _even_step(ticks) or abs(x)
+    places = 0 if step == 0.0 else int(np.clip(-_exponent(step), 0, 8))
+    return fixed(x, places).replace(",", "")
+
+
+def _digits(x: float, ticks: Sequence[float]) -> int:
+    """Return how many significant digits tell x from its neighbors; 1 on a bent axis."""
+    step = _even_step(ticks)
+    return 1 if not step or x == 0.0 else max(1, 1 + _exponent(abs(x)) - _exponent(step))
+
+
+def _even_step(ticks: Sequence[float]) -> float | None:
+    """Return the distance of ticks; None on a bent axis, where they differ, and for one tick."""
+    gaps = np.abs(np.diff(ticks))
+    gaps = gaps[gaps > 0]
+    return float(gaps.min()) if len(gaps) and gaps.max() < 1.5 * gaps.min() else None
+
+
+def _exponent(x: float) -> int:
+    return int(np.floor(np.log10(x) + 1e-9))
 
 
 def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None = None) -> str:
     """Return ticks below y, and grid lines up to `grid_top`."""
-    ticks = axis.ticks(most)
+    ticks = _legible_ticks(axis, most)
     at = axis(ticks).tolist()
     lines = ""
     if grid_top is not None:
@@ -135,6 +166,20 @@ def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None =
     marks = element("path", d="".join(f"M{x:.1f} {y:.1f}v4" for x in at), class_="tick")
     names = [text(tick_text(tick, ticks), x, y + 16) for tick, x in zip(ticks, at, strict=True)]
     return lines + marks + element("g", "".join(names), text_anchor="middle")
+
+
+def _legible_ticks(axis: Axis, most: int) -> list[float]:
+    """Return at most `most` ticks of a horizontal axis, fewer where their labels are long."""
+    choices = [axis.ticks(n) for n in range(most, 1, -1)]
+    choices += [choices[0][::step] for step in range(2, len(choices[0]))]
+    return next((ticks for ticks in choices if _apart(axis, ticks)), choices[0][:1])
+
+
+def _apart(axis: Axis, ticks: Sequence[float]) -> bool:
+    """Return whether no label of a horizontal axis touches the next."""
+    widths = np.array([_LETTER * len(tick_text(tick, ticks)) for tick in ticks])
+    needed = (widths[1:] + widths[:-1]) / 2 + _LETTER
+    return bool((np.diff(axis(ticks)) >= needed).all())
 
 
 def left_axis(axis: Axis, x: float, right: float, most: int = 6) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.text import shortened
+from splinear.inspection.text import shortened, told_apart
 from splinear.report.pictures.axes import Axis, bottom_axis, choose_axis, left_axis
 from splinear.report.pictures.svg import Picture, cell_path, closed_path, element, path_of, text
 from splinear.report.spreads import Spread
@@ -196,9 +196,10 @@ def end_labels(names: Sequence[str], heights: Floats, x: float) -> str:
         places[1:] += close
     places -= max(0.0, float(places[-1]) - (BOTTOM + 4))
     places += max(0.0, 8.0 - float(places[0]))
+    short = told_apart(names, _LETTERS)
     return "".join(
         text(
-            shortened(names[k], _LETTERS),
+            short[k],
             x,
             float(y) + 3.5,
             full=names[k],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.inspection.text import shortened
+from splinear.inspection.text import told_apart
 from splinear.report.pictures.axes import Axis, bottom_axis, tick_text
 from splinear.report.pictures.svg import Picture, cell_path, element, text
 
@@ -18,6 +18,7 @@ __all__ = ["HeatPanel", "HeatSide", "color_cells", "draw_heat", "key"]
 N_COLORS = 6  # on each side of 0
 WIDTH, RIGHT, TOP, BOTTOM = 360.0, 350.0, 10.0, 222.0
 LEFT, LEFT_OF_LEVELS = 64.0, 104.0
+_LETTERS = 12  # of a level beside the cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +65,11 @@ def draw_heat(panel: HeatPanel, words: str) -> str:
         picture.add(element("path", d=cell_path(veil), class_="empty"))
     picture.add(_below(panel.x, left), _beside(panel.z, left))
     y = BOTTOM + (30 if has_levels else 20)
+    name_x, name_z = told_apart([panel.x.name, panel.z.name])
     picture.add(
-        text(shortened(panel.x.name, 40), (left + RIGHT) / 2, y + 13, text_anchor="middle",
+        text(name_x, (left + RIGHT) / 2, y + 13, text_anchor="middle",
              class_="side"),
-        _upright(shortened(panel.z.name, 32)),
+        _upright(name_z),
         key(left, y + 20, panel.height),
     )  # fmt: skip
     return picture.rendered(words, "panel")
@@ -85,10 +87,11 @@ def _below(side: HeatSide, left: float) -> str:
         return bottom_axis(Axis(own.lo, own.hi, left, RIGHT, own.bend, own.places), BOTTOM)
     width = (RIGHT - left) / side.n_cells
     room, out = max(2, int(width / 5.2)), []
+    letters = room if room >= 8 else 2 * room - 1
+    short = told_apart(side.levels, letters)
     for k, name in enumerate(side.levels):
         x, y = left + width * (k + 0.5), BOTTOM + 12 + (11 if room < 8 and k % 2 else 0)
-        letters = room if room >= 8 else 2 * room - 1
-        out.append(text(shortened(name, letters), x, y, full=name, text_anchor="middle"))
+        out.append(text(short[k], x, y, full=name, text_anchor="middle"))
     return "".join(out)
 
 
@@ -101,11 +104,11 @@ def _beside(side: HeatSide, left: float) -> str:
             out.append(text(tick_text(x, ticks), left - 6, up.at(x) + 3.5, text_anchor="end"))
         return "".join(out)
     height = (BOTTOM - TOP) / side.n_cells
+    short = told_apart(side.levels, _LETTERS)
     return "".join(
-        text(shortened(name, 13), left - 6, BOTTOM - height * (k + 0.5) + 3.5, full=name,
-             text_anchor="end")
+        text(short[k], left - 6, BOTTOM - height * (k + 0.5) + 3.5, full=name, text_anchor="end")
         for k, name in enumerate(side.levels)
-    )  # fmt: skip
+    )
 
 
 def color_cells(f: Floats, edges_x: Floats, edges_z: Floats, height: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.text import shortened
+from splinear.inspection.text import told_apart
 from splinear.report.pictures.axes import Axis, bottom_axis
 from splinear.report.pictures.heat import color_cells, key
 from splinear.report.pictures.svg import Picture, cell_path, element, text
@@ -67,11 +67,12 @@ def _bars(panel: LevelPanel, words: str) -> str:
         element("path", d=f"M{axis.at(0.0):.1f} {TOP - 2}V{bottom:.1f}", class_="zero"),
     )
     widest = max(float(panel.shares.max(initial=0.0)), 1e-300)
+    short = told_apart(panel.levels, _LONGEST)
     for k, (name, share) in enumerate(zip(panel.levels, panel.shares, strict=True)):
         y, zero, x = TOP + ROW * k, axis.at(0.0), axis.at(float(panel.f[k, 0]))
         bar = (min(zero, x), y + 3, abs(x - zero), ROW - 6)
         picture.add(
-            _label(name, y),
+            _label(short[k], name, y),
             element("path", d=cell_path([bar]), class_="bar up" if x > zero else "bar down"),
             _whisker(panel, axis, k, y),
             element("path", d=cell_path([(SHARES, y + 5, 36 * share / widest, ROW - 10)]),
@@ -80,8 +81,7 @@ def _bars(panel: LevelPanel, words: str) -> str:
     return picture.rendered(words, "panel")
 
 
-def _label(name: str, y: float) -> str:
-    short = shortened(name, _LONGEST)
+def _label(short: str, name: str, y: float) -> str:
     return text(short, LEFT - 8, y + ROW / 2 + 3.5, full=name, text_anchor="end", class_="level")
 
 
@@ -111,12 +111,13 @@ def _cells(panel: LevelPanel, words: str) -> str:
     top = 58.0
     width, picture = (348.0 - LEFT) / n_classes, Picture(WIDTH, top + ROW * n_levels + 34)
     height = max(float(np.abs(panel.f).max()), panel.least / 2, 1e-300)
+    above, beside = told_apart(panel.names, 9), told_apart(panel.levels, _LONGEST)
     for k, name in enumerate(panel.names):
         x = LEFT + width * (k + 0.5)
         turn = f"rotate(-40 {x:.1f} {top - 6:.1f})"
-        picture.add(text(shortened(name, 9), x, top - 6, full=name, transform=turn))
+        picture.add(text(above[k], x, top - 6, full=name, transform=turn))
     for k, name in enumerate(panel.levels):
-        picture.add(_label(name, top + ROW * k))
+        picture.add(_label(beside[k], name, top + ROW * k))
     edges_x = LEFT + width * np.arange(n_classes + 1.0)
     edges_y = top + ROW * np.arange(n_levels + 1.0)
     picture.add(color_cells(panel.f.T, edges_x, edges_y, height))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from splinear._types import AnyArray
-from splinear.inspection.text import shortened
+from splinear.inspection.text import shortened, told_apart
 from splinear.report.checks import Calibration, Residuals, Roc
 from splinear.report.pictures.axes import Axis, bottom_axis, left_axis
 from splinear.report.pictures.svg import Picture, cell_path, closed_path, element, path_of, text
@@ -115,14 +115,15 @@ def draw_confusion(shares: AnyArray, names: Sequence[str], words: str) -> str:
     cell = (RIGHT - left) / n
     picture = Picture(SIZE, top + cell * n + 12)
     turned = n > 5
+    above = told_apart(names, 9 if turned else max(3, int(cell / 6.5)))
+    beside = told_apart(names, 11)
     for k, name in enumerate(names):
         x = left + cell * (k + 0.5)
         turn = f"rotate({-40 if turned else 0} {x:.1f} {top - 6:.1f})"
-        short = shortened(name, 9 if turned else max(3, int(cell / 6.5)))
         anchor = "start" if turned else "middle"
-        picture.add(text(short, x, top - 6, full=name, transform=turn, text_anchor=anchor))
+        picture.add(text(above[k], x, top - 6, full=name, transform=turn, text_anchor=anchor))
         y = top + cell * (k + 0.5) + 3.5
-        picture.add(text(shortened(name, 11), left - 6, y, full=name, text_anchor="end"))
+        picture.add(text(beside[k], left - 6, y, full=name, text_anchor="end"))
     y = top + cell * n / 2
     turn = f"rotate(-90 12 {y:.1f})"
     picture.add(text("true", 12, y, text_anchor="middle", class_="side", transform=turn))

@@ -82,7 +82,14 @@ class ClassReader:
         n_labels = indicator.shape[1]
         if self.classes is not None and n_labels != len(self.classes):
             raise ValueError(f"y has {n_labels} labels; expected {len(self.classes)}.")
-        indicator = (indicator != 0).astype(np.int8)
+        ones = indicator == 1
+        others = indicator[~(ones | (indicator == 0))]
+        if len(others):
+            raise ValueError(
+                "An indicator matrix of several labels per row must hold 0 and 1, but y holds "
+                f"{others[0]}. Use y == label, label being the value that means yes."
+            )
+        indicator = ones.astype(np.int8)
         labels = MultiLabel(n_labels)
         return MultiLabelTarget(labels, indicator, self.class_weight, self.relative)
 

@@ -1,0 +1,67 @@
+"""Names in tables and pictures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splinear import AdditiveClassifier, report
+from splinear.inspection import explain, summary
+from splinear.inspection.text import shortened, told_apart
+
+PREFIX = "a name that begins as all the others do, number "
+
+
+@pytest.mark.parametrize("most", [3, 4, 9, 12, 32])
+def test_names_that_differ_at_their_ends(most: int) -> None:
+    names = [f"{PREFIX}{k}" for k in range(9)] + ["x"]
+    short = told_apart(names, most)
+    assert len(set(short)) == len(names)
+    assert max(map(len, short)) == most
+    assert short[-1] == "x"
+
+
+def test_names_that_differ_before_keep_their_beginnings() -> None:
+    names = ["one that is too long", "another that is too long", "short"]
+    assert told_apart(names, 10) == [shortened(name, 10) for name in names]
+
+
+def test_long_names_of_classes_differ_beside_lines() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+    from splinear.plotting import CurvesDisplay
+
+    rng = np.random.default_rng(0)
+    X, names = rng.normal(size=(300, 1)), np.array([f"{PREFIX}{k}" for k in range(3)])
+    model = AdditiveClassifier().fit(X, names[np.digitize(X[:, 0], [-0.5, 0.5])])
+    figure = CurvesDisplay.from_estimator(model, X, figure=Figure()).figure_
+    words = [text.get_text() for text in figure.axes[0].findobj(Annotation)]
+    assert [sum(word.endswith(str(k)) for word in words) for k in range(3)] == [1, 1, 1]
+
+
+def test_long_names_differ_in_tables_and_on_a_page(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            f"{PREFIX}1": rng.normal(size=300),
+            f"{PREFIX}2": rng.choice([f"{PREFIX}{k}" for k in range(3)], 300),
+        }
+    )
+    y = [f"{PREFIX}{k}" for k in rng.integers(0, 3, 300)]
+    names = list(X)
+    model = AdditiveClassifier(interactions=[tuple(names)]).fit(X, y)
+    for table in (str(summary(model)), str(explain(model, X[:1]))):
+        assert {f"number {k}" for k in (1, 2)} <= set(re.findall(r"number \d", table))
+    report.write(model, tmp_path / "page.html", X, y)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    pictures = "".join(re.findall(r"<svg.*?</svg>", page, flags=re.S))
+    cut = re.findall(r">([^<>]*\u2026[^<>]*)<", pictures)
+    assert cut
+    assert all(re.search(r"\d$", name) for name in cut)
