@@ -723,5 +723,6 @@ def test_weights_that_add_up_to_a_population_are_warned_of(estimator):
     calm = estimator().fit(X, y, sample_weight=persons / persons.mean())
     assert sum(term.edf for term in noisy.terms_) > 3 * sum(term.edf for term in calm.terms_)
     estimator(C=1.0).fit(X, y, sample_weight=persons)
-    estimator().fit(X, y, sample_weight=np.full(200, 5.0))
+    estimator().fit(X, y, sample_weight=np.full(200, 5.5))
+    estimator().fit(X, y, sample_weight=np.full(200, 100.0))  # whole numbers: counts of equal rows
     AdditiveRegressor(loss="poisson").fit(X, 1.0 * y, sample_weight=persons)  # exposures

@@ -40,7 +40,7 @@ MOST_AT_ONCE = 2**24  # values up to which a table is converted once, not at eve
 # Weights of at least MANY_ROWS rows with a smaller sum are probably shares of a whole.
 MOST_OF_SHARES = 2.0
 MANY_ROWS = 10
-# Weights of that many rows with a larger mean are probably those of a survey.
+# Weights of that many rows with a larger mean, not whole numbers, are probably those of a survey.
 MOST_PER_ROW = 10.0
 
 
@@ -277,7 +277,8 @@ def _warn_of_totals(estimator: BaseEstimator, weights: Floats | None) -> None:
             UserWarning,
             stacklevel=2,
         )
-    if total > MOST_PER_ROW * n_rows:
+    is_count = np.array_equal(weights, np.rint(weights))
+    if total > MOST_PER_ROW * n_rows and not is_count:
         warnings.warn(
             f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as that many: "
             "curves may follow their noise. Unless a weight says how many equal rows there are, "
