@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -65,7 +65,9 @@ class TermPlan:
             )
         names = None if names is None else list(names)
         given: dict[int, Term | None] = {}
-        of_two = {key: term for key, term in (terms or {}).items() if isinstance(key, tuple)}
+        of_two: dict[object, object] = {
+            key: term for key, term in (terms or {}).items() if isinstance(key, tuple)
+        }
         for key, term in ({} if terms is None else terms).items():
             if key in of_two:
                 continue
@@ -79,7 +81,7 @@ class TermPlan:
             raise ValueError("terms drops all features; at least one is needed.")
         return cls(checked, given, n_features, names).with_pairs(of_two)
 
-    def with_pairs(self, terms: Mapping[Any, object]) -> TermPlan:
+    def with_pairs(self, terms: Mapping[object, object]) -> TermPlan:
         """Return the plan with the terms of pairs of features."""
         pairs: dict[FeaturePair, Pair] = {}
         for key, term in terms.items():
