@@ -5,13 +5,14 @@ from functools import cache
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._missing import is_pandas_na
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 __all__ = [
     "Interval",
+    "InvalidParameterError",
     "NamedOnce",
     "StrOptions",
     "check_feature_names_in",

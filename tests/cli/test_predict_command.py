@@ -84,6 +84,26 @@ def test_levels_that_look_like_numbers(invoke, tmp_path):
     assert found["prediction"].tolist() == [False, True] * 40
 
 
+def test_codes_with_leading_zeros(invoke, tmp_path):
+    """Codes are categories, also in a file without leading zeros, and are kept as written."""
+    frame = pd.DataFrame({"zip": ["01234", "12345", "23456"] * 40, "id": "007", "n": range(120)})
+    train = frame.assign(y=frame["zip"] == "12345").drop(columns="id")
+    train.to_csv(tmp_path / "train.csv", index=False)
+    new = frame[frame["zip"] != "01234"].assign(n=lambda rows: rows["n"].map("{:04d}".format))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    fit = invoke("fit", tmp_path / "train.csv", "--target", "y", "-o", tmp_path / "m")
+    assert fit.exit_code == 0, fit.output
+    assert splinear.load(tmp_path / "m").terms_["zip"].levels == ("01234", "12345", "23456")
+    done = invoke(
+        "predict", tmp_path / "m", tmp_path / "new.csv", "-o", tmp_path / "p.csv", "--keep", "id"
+    )
+    assert done.exit_code == 0, done.output
+    assert "warning" not in done.stderr
+    found = pd.read_csv(tmp_path / "p.csv", dtype={"id": str})
+    assert found["prediction"].tolist() == [True, False] * 40
+    assert found["id"].tolist() == ["007"] * 80
+
+
 def test_text_where_numbers_were(model, customers, invoke, failed, tmp_path):
     customers.assign(age="old").to_csv(tmp_path / "x.csv", index=False)
     done = invoke("predict", model, tmp_path / "x.csv", "-o", tmp_path / "p.csv")

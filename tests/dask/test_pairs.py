@@ -75,6 +75,20 @@ def test_classes(client, params):
     np.testing.assert_allclose(found.predict_proba(X), local.predict_proba(X), atol=0.01)
 
 
+@pytest.mark.parametrize("seed", [15, 16])
+def test_flat_surfaces_are_left_out(client, seed):
+    """Both of two that "auto" finds, or one of them."""
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, (600, 3))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] + random.normal(size=600)
+    found = DaskAdditiveRegressor(interactions="auto", random_state=0)
+    found.fit(da.from_array(X, chunks=(250, 3)), da.from_array(y, chunks=250))
+    local = AdditiveRegressor(interactions="auto", random_state=0).fit(X, y)
+    assert len(local.terms_.pairs) == seed - 15
+    check_same(found, local, X)
+    np.testing.assert_allclose(found.predict(X), local.predict(X), atol=0.05)
+
+
 @LONG
 def test_several_classes(client):
     X, f, random = table()

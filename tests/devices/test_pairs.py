@@ -125,6 +125,17 @@ def test_classes(on_backend, asked):
     same(here, there, X, 1e-3)
 
 
+@pytest.mark.parametrize("seed", [15, 16, 21])
+def test_flat_surfaces_are_left_out(on_backend, seed):
+    """None is left, or one of two, or both."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (600, 3))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] + rng.normal(size=600)
+    here, there = both(AdditiveRegressor(interactions="auto", random_state=0), X, y)
+    assert len(pairs_of(here)) == {15: 0, 16: 1, 21: 2}[seed]
+    same(here, there, X, 1e-3)
+
+
 @pytest.mark.parametrize("kind", [AdditiveClassifier, AdditiveRegressor])
 def test_evidence_is_that_of_the_processor(on_backend, kind, monkeypatch):
     """Of every pair, not only of those that are taken; in some of the rows."""

@@ -5,6 +5,7 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from splinear import AdditiveClassifier, AdditiveRegressor
@@ -183,6 +184,22 @@ def test_few_values_of_a_number_are_cells_with_their_heights(model, table):
     np.testing.assert_allclose(list(map(float, written)), f.ravel(), atol=0.006)
     between = table[0].assign(flag=0.5)
     assert not draw(model, (between, None), ("flag", "level")).surface.x.levels
+
+
+@pytest.mark.parametrize("kind", [bool, "boolean", "arrow", float], ids=str)
+def test_booleans_are_called_false_and_true(kind):
+    """As they are in panels of their own; a number that is 0 or 1 remains a number."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"on": random.random(200) < 0.4, "off": random.random(200) < 0.4})
+    y = X["on"] ^ X["off"]
+    X = pa.Table.from_pandas(X) if kind == "arrow" else X.astype(kind)
+    model = AdditiveRegressor(interactions=[("on", "off")]).fit(X, y.astype(float))
+    expected = ["0", "1"] if kind is float else ["False", "True"]
+    alone = PairDisplay.from_estimator(model, X, ("off", "on"), figure=Figure())
+    panels = CurvesDisplay.from_estimator(model, X, features=["on", ("on", "off")], figure=Figure())
+    assert labels_of(panels.axes_[0].xaxis) == expected
+    for ax in (alone.ax_, panels.axes_[1]):
+        assert labels_of(ax.xaxis) == labels_of(ax.yaxis) == expected
 
 
 def test_of_many_levels_the_most_frequent_by_effect():

@@ -38,8 +38,8 @@ def coefs(model):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"curve": 10}, "'curve' parameter of {} must be an instance of .*Term.* Got 10"),
-        ({"terms": [Spline()]}, "'terms' parameter of {} must be an instance of 'dict'"),
+        ({"curve": 10}, "'curve' parameter of {} must be a term such as .*Spline.* Got 10"),
+        ({"terms": [Spline()]}, "'terms' parameter of {} must be a dict .* Got "),
         ({"C": -1.0}, "'C' parameter of {} .* Got -1.0"),
         ({"C": 0}, "'C' parameter of {} .* Got 0"),
         ({"tol": -1e-3}, "'tol' parameter of {} .* Got -0.001"),

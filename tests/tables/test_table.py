@@ -305,9 +305,11 @@ def test_csv_that_is_longer_than_what_is_looked_at(tmp_path):
 
 def test_csv_with_a_delimiter_or_text_by_request(tmp_path):
     path = write(tmp_path / "x.csv", "a~b\n1~2\n3~4\n")
-    table = CsvFile(path, delimiter="~", text=["b", "not there"])
+    table = CsvFile(path, delimiter="~")
     assert table.names == ["a", "b"]
-    assert table.kinds == [Kind.NUMBER, Kind.CATEGORY]
+    assert table.kinds == [Kind.NUMBER, Kind.NUMBER]
+    assert table.expecting([1]).kinds == [Kind.NUMBER, Kind.CATEGORY]
+    assert table.kinds == [Kind.NUMBER, Kind.NUMBER]
 
 
 def test_csv_that_is_not_packed_as_its_name_says(tmp_path):

@@ -18,8 +18,10 @@ from sklearn.feature_selection import RFE, SelectFromModel, SequentialFeatureSel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_param_validation
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, PathSearchCV
+from splinear._compat import InvalidParameterError
 from splinear.inspection import base_value, contributions, importances
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
@@ -142,11 +144,13 @@ def test_wrong_parameters_are_named(term, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"curve": Spline}, "'curve' parameter of AdditiveSVC must be an instance of"),
-        ({"curve": "spline"}, "'curve' parameter of AdditiveSVC .* Got 'spline'"),
+        ({"curve": Spline}, r"Got <class .*Spline'> instead. It is a class; call it: Spline\(\)"),
+        ({"curve": "spline"}, r"of AdditiveSVC must be a term such as Spline\(\).*Got 'spline'"),
         ({"curve": Category()}, "Category is for categories. Use terms="),
-        ({"terms": ["age"]}, "'terms' parameter of AdditiveSVC must be an instance of 'dict'"),
-        ({"terms": {"age": "linear"}}, r"terms\['age'\] must be .* Spline\(\) or 'drop'; got 'lin"),
+        ({"terms": ["age"]}, r"of AdditiveSVC must be a dict .*'age': Spline\(\).*Got \['age'\]"),
+        ({"terms": Spline()}, r"of AdditiveSVC must be a dict .*Got Spline\(\) .*Use curve="),
+        ({"terms": {"age": None}}, r"terms\['age'\] must be .*, or 'drop'; got None"),
+        ({"terms": {"age": "linear"}}, r"terms\['age'\] must be .* Linear\(\).*; got 'linear'"),
         ({"terms": {"age": Linear}}, r"terms\['age'\] must be .* It is a class; call it"),
         ({"terms": {"aeg": Linear()}}, "feature 'aeg', which is not there. Did you mean 'age'?"),
         ({"terms": {"weight": Linear()}}, "X has 'age', 'dose', 'hour', 'city'"),
@@ -165,6 +169,26 @@ def test_wrong_terms_are_named(params, message):
     X, y = frame()
     with pytest.raises(ValueError, match=message):
         AdditiveSVC(**params).fit(X, y > 0)
+
+
+@by_name
+@pytest.mark.parametrize("name", ["curve", "terms"])
+@pytest.mark.parametrize("wrong", [Spline, "spline", 3, [Spline()]], ids=repr)
+def test_what_is_not_a_term_is_refused_in_plain_words(estimator, name, wrong):
+    X, y = frame()
+    for value in [wrong] if name == "curve" else [wrong, {"age": wrong}, {("age", "dose"): wrong}]:
+        with pytest.raises(InvalidParameterError) as raised:
+            estimator(**{name: value}).fit(X, target(estimator, y))
+        message = str(raised.value).replace(repr(wrong), "what was found")
+        assert name in message
+        assert "what was found" in message
+        assert "Spline()" in message or "Pair()" in message
+        assert "splinear." not in message
+
+
+@by_name
+def test_scikit_learn_on_wrong_parameters(estimator):
+    check_param_validation(estimator.__name__, estimator())
 
 
 def test_a_name_where_there_are_no_names():

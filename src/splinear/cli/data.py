@@ -23,8 +23,8 @@ __all__ = ["blocks", "no_column", "open_data", "open_for", "some_rows"]
 READABLE = [name for name in FORMATS if name != ".npy"]  # .npy files have no target
 
 
-def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Table:
-    """Open a file of rows or a folder of Parquet files; `text` names text columns of CSV."""
+def open_data(path: Path, delimiter: str | None) -> Table:
+    """Open a file of rows or a folder of Parquet files."""
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise OptionError(
             f"--delimiter must be one character; got {delimiter!r}; a tab is $'\\t' in a shell"
@@ -37,7 +37,7 @@ def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Ta
             f"{', '.join(READABLE)}, or a folder of Parquet files"
         )
     if FORMATS.get(ending(path)) is CsvFile:
-        table: Table | None = CsvFile(path, delimiter, text)
+        table: Table | None = CsvFile(path, delimiter)
     elif delimiter is not None:
         raise OptionError(f"--delimiter is for CSV files, and {path} is not one")
     else:
@@ -51,16 +51,17 @@ def open_data(path: Path, delimiter: str | None, text: Sequence[str] = ()) -> Ta
 def open_for(model: AdditiveEstimator, path: Path, delimiter: str | None) -> Table:
     """Open a file for a model: its features are found by name, other columns are left out.
 
-    Categories that were text in training are read as text, even if they look like numbers.
+    Categories that were text in training are read as text, even if they look like numbers, and
+    numbers as numbers, even if they look like codes.
     """
     names = getattr(model, "feature_names_in_", None)
-    table = open_data(path, delimiter, _text_features(model))
+    table = open_data(path, delimiter)
     if names is None or not isinstance(table, ArrowTable):
         return _by_position(model, table)
     missing = [name for name in names if name not in table.all_names]
     if missing:
         raise no_column(table, missing, ", which the model needs", table.all_names)
-    return table.select_names(list(names))
+    return table.select_names(list(names)).expecting(model._columns.of_text)
 
 
 def no_column(table: Table, missing: Sequence[str], what_for: str, known: list[str]) -> ValueError:
@@ -87,15 +88,6 @@ def _by_position(model: AdditiveEstimator, table: Table) -> Table:
             f"{table} has {table.shape[1]:,} columns, and the model has {model.n_features_in_:,}"
         )
     return table
-
-
-def _text_features(model: AdditiveEstimator) -> list[str]:
-    """Return the features whose levels are text."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return []
-    levels = {j: found[:1] for j, found in model._columns.levels.items()}
-    return [names[j] for j, first in levels.items() if first and isinstance(first[0], str)]
 
 
 def blocks(table: Table) -> Iterator[tuple[slice, Input]]:

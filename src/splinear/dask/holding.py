@@ -81,10 +81,11 @@ class Holding:
         other._table = Kept(X, 2 * n_bytes)  # twice, because the core needs a copy
         return other
 
-    def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Holding:
+    def with_surfaces(self, surfaces: PairRows | None, *, in_scores: bool) -> Holding:
         """Return the part with surfaces; see Part.with_surfaces."""
         other = self._copy()
-        other._surfaces, other._in_scores = Kept(surfaces, surfaces.positions.nbytes), in_scores
+        kept = None if surfaces is None else Kept(surfaces, surfaces.positions.nbytes)
+        other._surfaces, other._in_scores = kept, in_scores
         return other
 
     def _copy(self) -> Holding:

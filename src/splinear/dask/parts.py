@@ -100,8 +100,11 @@ class Part:
         rows = replace(self.rows, parts=tuple(read_codes(codes, self.rows.layout)))
         return Part(codes, rows, self.sums, self.weights)
 
-    def with_surfaces(self, surfaces: PairRows, *, in_scores: bool) -> Part:
-        """Return the part with surfaces, which are part of the model's scores if `in_scores`."""
+    def with_surfaces(self, surfaces: PairRows | None, *, in_scores: bool) -> Part:
+        """Return the part with surfaces, which are part of the model's scores if `in_scores`.
+
+        None removes them.
+        """
         other = copy(self)
         other.surfaces = surfaces
         if in_scores:

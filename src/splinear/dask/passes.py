@@ -91,6 +91,12 @@ class RemoteRows:
         """Return the rows with a layout that has surfaces as well."""
         return replace(self, layout=layout, pairs=pairs)
 
+    def without_pairs(self) -> RemoteRows:
+        """Return the rows without surfaces, which workers forget."""
+        self.cluster.hold(WithSurfaces(self.reader, (), at_nodes=False))
+        self.cluster.sample = self.cluster.sample.with_surfaces(None, in_scores=True)
+        return replace(self, layout=self.layout.with_pairs([]), pairs=None)
+
     def adopted(self, total: LossSum) -> LossSum:
         """Return a sum of losses unchanged, because it is over all parts already."""
         return total

@@ -92,7 +92,8 @@ class WithTable:
 class WithSurfaces:
     """Adds the rows' positions on the chains of surfaces.
 
-    With `at_nodes`, rows are at their nearest nodes, and scores do not include surfaces.
+    With `at_nodes`, rows are at their nearest nodes, and scores do not include surfaces. No groups
+    remove what was added before.
     """
 
     reader: TableReader
@@ -103,6 +104,8 @@ class WithSurfaces:
         """Return the extended part."""
         del y, weights
         assert part is not None
+        if not self.groups:
+            return part.with_surfaces(None, in_scores=True)
         chains = chains_of(self.groups)
         with part.in_use() as own:
             order, n_rows = own.rows.order(), own.n_rows

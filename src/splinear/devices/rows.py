@@ -212,6 +212,10 @@ class DeviceRows:
         """Return the same rows for a layout that has surfaces, too."""
         return replace(self, layout=layout, pairs=pairs)
 
+    def without_pairs(self) -> DeviceRows:
+        """Return the same rows without surfaces."""
+        return replace(self, layout=self.layout.with_pairs([]), pairs=None)
+
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows."""
         del n_threads
@@ -250,8 +254,7 @@ class DeviceRows:
         """Return the inverse of each output's Hessian, from the first rows, on the device."""
         if self.pairs is None:
             return self.inverses.at(self.cells, space, curvature, blocks)
-        curves = replace(self, layout=self.layout.with_pairs([]), pairs=None)
-        of_curves = space.over(cast(RowPasses, curves))
+        of_curves = space.over(cast(RowPasses, self.without_pairs()))
         return self.inverses.at(self.cells, of_curves, curvature, blocks, steps=False)
 
     def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:

@@ -73,7 +73,7 @@ def make_panels(
         if isinstance(term, FittedTerm):
             out.append(_curve(estimator, term, table, share, wanted, j in booleans))
         else:
-            out += _surfaces(estimator, term, table, share, wanted, j)
+            out += _surfaces(estimator, term, table, share, wanted, j, booleans)
     return out
 
 
@@ -106,6 +106,7 @@ def _surfaces(
     share: float,
     wanted: PanelOptions,
     horizontal: int,
+    booleans: set[int],
 ) -> list[Surface]:
     """Compute the surface of two features, of each class that is asked for."""
     output = output_of(estimator, wanted.target)
@@ -114,7 +115,7 @@ def _surfaces(
         make_surface(
             estimator, pair, table, wanted.names, horizontal=horizontal, output=int(k),
             share=share, n_points=min(wanted.n_points, _MOST_CELLS), most_levels=MOST_LEVELS,
-            of=line,
+            booleans=booleans, of=line,
         )
         for k, line in zip(outputs, wanted.lines or [""], strict=True)
     ]  # fmt: skip

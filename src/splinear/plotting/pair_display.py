@@ -30,6 +30,7 @@ from splinear.plotting.heatmap import (
     draw_values,
 )
 from splinear.plotting.request import (
+    boolean_features,
     checked_names,
     horizontal_of,
     require_matplotlib,
@@ -213,6 +214,7 @@ def _make_surface(
         share=float(shares[at]),
         n_points=n_points,
         most_levels=_MOST_LEVELS,
+        booleans=boolean_features(estimator, X),
     )
     return replace(found, unclear=_unclear(estimator, pair, found, horizontal, output))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -197,17 +197,19 @@ def make_surface(
     share: float,
     n_points: int,
     most_levels: int,
+    booleans: Collection[int],
     of: str = "",
 ) -> Surface:
     """Compute what the panel of a pair shows, given X as numbers and the names of all features.
 
-    `horizontal` is the feature along that axis.
+    `horizontal` is the feature along that axis, and `booleans` are those that hold True and False.
     """
     columns, sides = [], []
     for j, chain, levels in zip(pair.features, pair.chains, pair.levels, strict=True):
         column = column_of(table, j).astype(np.float64)
         if levels is None:
             column, side = _numbers(chain, column, names[j], check_n_points(n_points))
+            side = _of_booleans(side) if j in booleans else side
         else:
             curve = estimator.terms_.of_feature(j)
             is_ordered = curve is not None and not curve.group.is_diagonal
@@ -281,6 +283,11 @@ def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Fl
         beyond=float(np.mean((there < lo) | (there > hi))) if len(there) else 0.0,
         scale=scale,
     )
+
+
+def _of_booleans(side: Side) -> Side:
+    """Return the side of a feature that holds True and False with these as names of its cells."""
+    return replace(side, levels=("False", "True")) if side.levels == ("0", "1") else side
 
 
 def _divided(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from copy import copy
 from importlib import import_module
 
 from splinear._types import Input
 from splinear.tables.arrow import Arrow, ArrowTable, import_arrow, names_of
+from splinear.tables.codes import has_codes, may_have_codes
 from splinear.tables.dialect import find_dialect
 from splinear.tables.files import checked_paths
+from splinear.tables.table import Table
 
 __all__ = ["CsvFile"]
 
@@ -23,8 +26,9 @@ class CsvFile(ArrowTable):
 
     Columns of integers, numbers or booleans are read as such, others as text. The types come from
     the first rows; if a later value has another type, the column's type is widened and the file is
-    read again from its start. Empty fields, "NA", "NaN", "null", "?" and the like are missing
-    values. A file whose name ends in .gz or .bz2 is decompressed while it is read.
+    read again from its start. Numbers of which one begins with a zero and another digit, such as
+    01234, are codes, and read as text. Empty fields, "NA", "NaN", "null", "?" and the like are
+    missing values. A file whose name ends in .gz or .bz2 is decompressed while it is read.
 
     Parameters
     ----------
@@ -32,21 +36,16 @@ class CsvFile(ArrowTable):
     delimiter : str, default=None
         The character between fields; None to find it (a comma, semicolon, tab or bar) from the
         first lines.
-    text : collection of str, default=()
-        Columns that are read as text, whatever they hold; names that do not exist are ignored.
     """
 
-    def __init__(
-        self, path: Input, delimiter: str | None = None, text: Collection[str] = ()
-    ) -> None:
+    def __init__(self, path: Input, delimiter: str | None = None) -> None:
         [self.path] = checked_paths(path)
         self.dialect = find_dialect(self._head(), delimiter)
         self.types: dict[str, Arrow] = {}
-        if text:
-            self.types = dict.fromkeys(text, import_arrow(self.path).string())
         schema, n_rows = self._settled()
-        self.types = dict(zip(names_of(str(self.path), schema), schema.types, strict=True))
         super().__init__([(str(self.path), schema)], n_rows)
+        self.codes = {name: self.types[name] for name in self._codes()}  # their types as numbers
+        self._set_types(dict.fromkeys(self.codes, import_arrow(self.path).string()))
 
     def __str__(self) -> str:
         return str(self.path)
@@ -68,6 +67,8 @@ class CsvFile(ArrowTable):
         while True:
             reader = None
             try:
+                first = self._open(None).schema  # of the first rows; to read on with it is faster
+                self.types = dict(zip(names_of(str(self.path), first), first.types, strict=True))
                 reader = self._open(None)
                 n_rows = sum(batch.num_rows for batch in reader)
                 return reader.schema, n_rows
@@ -84,6 +85,38 @@ class CsvFile(ArrowTable):
                 f"{self.path} cannot be read as CSV, column {field.name!r}: {error}"
             ) from error
         self.types[field.name] = getattr(import_arrow(self.path), wider)()
+
+    def _codes(self) -> list[str]:
+        """Return the columns of numbers that hold codes."""
+        arrow = import_arrow(self.path)
+        numbers = [name for name in self.all_names if _is_number(self.types[name])]
+        with arrow.input_stream(self.path) as stream:
+            if not numbers or not may_have_codes(stream, self.dialect.delimiter):
+                return []
+        as_text = copy(self)
+        as_text.types = self.types | dict.fromkeys(numbers, arrow.string())
+        found: set[str] = set()
+        for batch in as_text._open(numbers):
+            found.update(name for name in set(numbers) - found if has_codes(batch.column(name)))
+        return sorted(found)
+
+    def _set_types(self, types: dict[str, Arrow]) -> None:
+        """Replace the types of some columns."""
+        arrow, ((where, schema),) = import_arrow(self.path), self.schemas
+        self.types = self.types | types
+        fields = [arrow.field(name, self.types[name]) for name in self.all_names]
+        self.schemas = [(where, arrow.schema(fields, schema.metadata))]
+        self.__dict__.pop("kinds", None)
+
+    def expecting(self, text: Collection[int]) -> Table:
+        """Return the table with these features read as text, and codes among others as numbers."""
+        names = {self.features[j] for j in text}
+        types = dict.fromkeys(names, import_arrow(self.path).string())
+        others = set(self.features) - names
+        types |= {name: kind for name, kind in self.codes.items() if name in others}
+        other = copy(self)
+        other._set_types(types)
+        return other
 
     def _open(self, columns: list[str] | None) -> Arrow:
         csv = import_module("pyarrow.csv")
@@ -106,3 +139,8 @@ class CsvFile(ArrowTable):
         for batch in self._open(columns or None):
             for start in range(0, batch.num_rows, n_rows):
                 yield batch.slice(start, n_rows)
+
+
+def _is_number(found: Arrow) -> bool:
+    types = import_module("pyarrow.types")
+    return bool(types.is_integer(found) or types.is_floating(found))

@@ -159,6 +159,14 @@ class Table(ABC):
         del names, n_columns, zero_based
         return self
 
+    def expecting(self, text: Collection[int]) -> Table:
+        """Return the table with these columns as text, and others not, where the type is a guess.
+
+        That is the case for CSV files, at prediction time.
+        """
+        del text
+        return self
+
     def without(self, name: str) -> Table:
         """Return the table without the column of the target."""
         del name

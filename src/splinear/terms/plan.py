@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from splinear._compat import InvalidParameterError
 from splinear._lookup import column_position
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
@@ -17,7 +18,7 @@ from splinear.terms.fourier import Fourier
 from splinear.terms.pair import Pair
 from splinear.terms.spline import Spline
 
-__all__ = ["FeaturePair", "TermPlan"]
+__all__ = ["FeaturePair", "TermPlan", "check_curve", "check_terms"]
 
 FeaturePair: TypeAlias = tuple[int, int]  # the smaller position first
 
@@ -54,7 +55,9 @@ class TermPlan:
         names: Iterable[object] | None,
     ) -> TermPlan:
         """Check the parameters `curve` and `terms` against the columns of a table."""
-        checked = Spline() if curve is None else _checked(curve, "curve")
+        checked = Spline() if curve is None else curve
+        if isinstance(checked, Pair):
+            raise ValueError(_for_two("curve"))
         if isinstance(checked, Category):
             raise ValueError(
                 "curve is the term of numeric features; Category is for categories. Use "
@@ -62,7 +65,9 @@ class TermPlan:
             )
         names = None if names is None else list(names)
         given: dict[int, Term | None] = {}
-        of_two = {key: term for key, term in (terms or {}).items() if isinstance(key, tuple)}
+        of_two: dict[object, object] = {
+            key: term for key, term in (terms or {}).items() if isinstance(key, tuple)
+        }
         for key, term in ({} if terms is None else terms).items():
             if key in of_two:
                 continue
@@ -76,7 +81,7 @@ class TermPlan:
             raise ValueError("terms drops all features; at least one is needed.")
         return cls(checked, given, n_features, names).with_pairs(of_two)
 
-    def with_pairs(self, terms: Mapping[Any, object]) -> TermPlan:
+    def with_pairs(self, terms: Mapping[object, object]) -> TermPlan:
         """Return the plan with the terms of pairs of features."""
         pairs: dict[FeaturePair, Pair] = {}
         for key, term in terms.items():
@@ -165,14 +170,28 @@ class TermPlan:
         return Layout(tuple(groups), self.n_features)
 
 
-def check_terms(terms: object) -> None:
-    """Check the parameter `terms`, as far as possible without a table."""
+def check_curve(curve: object, owner: str) -> None:
+    """Check the parameter `curve` of an estimator of class `owner`."""
+    if curve is None:
+        return
+    if not isinstance(curve, Term):
+        raise InvalidParameterError(
+            f"The 'curve' parameter of {owner} must be a term such as Spline(), Linear() or "
+            f"Fourier(), or None. Got {curve!r} instead.{_hint(curve)}"
+        )
+    curve.check()
+
+
+def check_terms(terms: object, owner: str) -> None:
+    """Check the parameter `terms` of an estimator of class `owner`, without a table."""
     if terms is None:
         return
-    if not isinstance(terms, Mapping):
-        raise ValueError(
-            "terms must be a dict from a feature's name or position to a term or 'drop'; got "
-            f"{terms!r}."
+    if not isinstance(terms, dict):
+        hint = " Use curve= for one term for all features." if isinstance(terms, Term) else ""
+        raise InvalidParameterError(
+            f"The 'terms' parameter of {owner} must be a dict from a feature's name or position "
+            "to a term or 'drop', such as {'age': Spline(), 'city': Category()}, or None. Got "
+            f"{terms!r} instead.{hint}"
         )
     for key, term in terms.items():
         if isinstance(key, tuple):
@@ -183,18 +202,30 @@ def check_terms(terms: object) -> None:
 
 def _checked_pair(term: object, where: str) -> Pair:
     if not isinstance(term, Pair):
-        hint = " It is a class; call it." if term is Pair else ""
-        raise ValueError(f"{where} must be a Pair(); got {term!r}.{hint}")
+        hint = _hint(term) if term is Pair else ""
+        raise InvalidParameterError(f"{where} must be a Pair(); got {term!r}.{hint}")
     term.check()
     return term
 
 
 def _checked(term: object, where: str) -> Term:
     if isinstance(term, Pair):
-        raise ValueError(f"{where}: Pair is for two features. Use terms={{(a, b): Pair()}}.")
+        raise ValueError(_for_two(where))
     if not isinstance(term, Term):
-        hint = " It is a class; call it." if isinstance(term, type) else ""
-        expected = "a term such as Spline()" + (" or 'drop'" if where != "curve" else "")
-        raise ValueError(f"{where} must be {expected}; got {term!r}.{hint}")
+        raise InvalidParameterError(
+            f"{where} must be a term such as Spline(), Linear() or Category(), or 'drop'; got "
+            f"{term!r}.{_hint(term)}"
+        )
     term.check()
     return term
+
+
+def _for_two(where: str) -> str:
+    return f"{where}: Pair is for two features. Use terms={{(a, b): Pair()}}."
+
+
+def _hint(found: object) -> str:
+    """Return what to write instead of a term's class."""
+    if isinstance(found, type) and issubclass(found, Term):
+        return f" It is a class; call it: {found.__name__}()."
+    return ""

@@ -79,6 +79,11 @@ class Columns:
         """The indices of the categorical features, sorted."""
         return sorted(self.levels)
 
+    @cached_property
+    def of_text(self) -> list[int]:
+        """The indices of the categorical features whose levels are text."""
+        return [j for j in self.categorical if any(isinstance(x, str) for x in self.levels[j][:1])]
+
     def numbers_of(self, j: int, values: Values, label: Label, first_row: int = 0) -> AnyArray:
         """Return the values of feature j as numbers, (n,); the first is in row `first_row`."""
         if j in self.levels:

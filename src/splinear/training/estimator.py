@@ -32,7 +32,7 @@ from splinear.tables.checks import column_ranges, feature_label
 from splinear.tables.device import DeviceTable, to_cupy_like
 from splinear.tables.table import Table
 from splinear.terms.base import ColumnData, Term
-from splinear.terms.plan import check_terms
+from splinear.terms.plan import check_curve, check_terms
 from splinear.training.columns import Columns
 from splinear.training.devices import device_rows, device_scores, trainer_on
 from splinear.training.ending import how_it_ended
@@ -187,11 +187,11 @@ class AdditiveEstimator(Stateful):
 
     def _check_params(self) -> None:
         """Check all parameters before any work is done."""
+        owner = type(self).__name__
+        check_curve(self.curve, owner)
+        check_terms(self.terms, owner)
         self._validate_params()
-        check_terms(self.terms)
         check_interactions(getattr(self, "interactions", 0))
-        if self.curve is not None:
-            self.curve.check()
         bytes_of(self.max_memory)
 
     def _fresh(self: Self) -> Self:

@@ -28,6 +28,7 @@ from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.advice import advise_smooth
+from splinear.training.flat import without_flat
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
@@ -203,7 +204,8 @@ class NewtonTrainer:
             lambda rows: self._weight(data.weighted.over(rows)),
             chosen,
         )
-        return data, replace(more, n_turns=chosen.n_turns + more.n_turns)
+        more = replace(more, n_turns=chosen.n_turns + more.n_turns)
+        return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
     def _with_pairs(
         self, data: TrainingSet, layout: Layout, starts: Sequence[Start], stopping: Stopping

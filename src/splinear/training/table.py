@@ -123,7 +123,8 @@ def _matched(estimator: BaseEstimator, table: Table, columns: Columns | None) ->
         names = getattr(estimator, "feature_names_in_", None)
         listed = None if names is None else names.tolist()
         table = table.matched(listed, columns.n_features, columns.zero_based)
-    return check_columns(estimator, table, reset=columns is None)
+    table = check_columns(estimator, table, reset=columns is None)
+    return table if columns is None else table.expecting(columns.of_text)
 
 
 def refuse_columns(table: Table, categorical: list[int], *, reset: bool) -> None:

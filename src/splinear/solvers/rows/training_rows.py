@@ -215,6 +215,10 @@ class TrainingRows:
         """Return the rows with a layout that has surfaces as well."""
         return replace(self, layout=layout, pairs=pairs)
 
+    def without_pairs(self) -> TrainingRows:
+        """Return the rows without surfaces."""
+        return replace(self, layout=self.layout.with_pairs([]), pairs=None)
+
     def first(self, n: int) -> TrainingRows:
         """Return the first n rows, which are a sample, because rows are in random order."""
         if n >= self.n_rows:
