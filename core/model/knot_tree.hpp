@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -85,15 +86,17 @@ public:
 
     // n_bins: the largest number of bins of a feature.
     PairTrees(std::size_t n_bins, simd::KnotForm form)
-        : form_(form), n_pairs_(n_pieces(n_bins + 2, std::size_t{2})), order_(depth_for(n_bins)) {
-        if (form == simd::KnotForm::fences) sections_ = n_bins + 1;
+        : form_(form),
+          n_pairs_(n_pieces(n_bins + 2, std::size_t{2})),
+          n_in_a_row_(n_bins + (std::size_t{1} << bits_left_out(n_bins + 1))),
+          order_(depth_for(n_bins)) {
         if (is_short()) sections_ = n_pieces(n_pairs_, std::size_t{simd::section_leaves});
     }
 
     int depth() const noexcept { return order_.depth(); }
     int sections() const noexcept { return static_cast<int>(sections_); }
     std::size_t n_floats() const noexcept {
-        if (form_ == simd::KnotForm::fences) return simd::cell_floats + 5 * sections_;
+        if (form_ == simd::KnotForm::fences) return simd::cell_floats + 4 * n_in_a_row_;
         return 5 * order_.n_leaves() * std::max(sections_, std::size_t{1});
     }
 
@@ -131,29 +134,41 @@ private:
         return std::max(tree_depth(n_bins + 1) - 1, simd::least_depth);
     }
 
+    // How many low bits of the numbers of leaves must go, so that 8 remain; see simd::n_cells.
+    static int bits_left_out(std::size_t n_leaves) noexcept {
+        return static_cast<int>(std::bit_width((n_leaves - 1) >> 8u));
+    }
+
     // KnotForm::fences: one leaf per knot, for the places on both sides of it, so that a cell with
-    // one knot needs one leaf.
+    // one knot needs one leaf; and behind the last, leaves for what is beyond all knots.
     template <class Record>
     void plant_in_a_row(std::span<const double> knots, const Record& record, float* tree) const {
         std::vector<float> all(knots.size());
         std::ranges::transform(knots, all.begin(), [](double x) { return static_cast<float>(x); });
-        const simd::CellMap map = map_to_cells(all, simd::n_cells);
+        simd::CellMap map = map_to_cells(all, simd::n_cells);
         std::array<std::uint16_t, simd::n_cells> leaves;
         // A whole window of leaves must follow the first.
         first_leaves(map, all, all.size() - static_cast<std::size_t>(map.window), leaves);
+        const std::int32_t left_out = bits_left_out(all.size());
+        map.window += (1 << left_out) - 1;
+        std::array<std::uint8_t, simd::n_cells> upper;
+        std::ranges::transform(leaves, upper.begin(), [left_out](unsigned leaf) {
+            return static_cast<std::uint8_t>(leaf >> left_out);
+        });
         std::memcpy(tree, &map, sizeof map);
-        std::memcpy(tree + simd::cell_map_floats, leaves.data(), sizeof leaves);
-        float* fences = tree + simd::cell_floats;
-        for (std::size_t leaf = 0; leaf < sections_; ++leaf) {
-            fences[leaf] = TreeOrder::knot_at(knots, leaf + 1);
+        std::memcpy(tree + sizeof map / sizeof(float), &left_out, sizeof left_out);
+        std::memcpy(tree + simd::cell_map_floats, upper.data(), sizeof upper);
+        float* records = tree + simd::cell_floats;
+        for (std::size_t leaf = 0; leaf < n_in_a_row_; ++leaf) {
             const std::array<float, 4> numbers = record(leaf);
-            std::copy(numbers.begin(), numbers.end(), fences + sections_ + 4 * leaf);
+            std::copy(numbers.begin(), numbers.end(), records + 4 * leaf);
         }
     }
 
     simd::KnotForm form_;
     std::size_t n_pairs_;
-    std::size_t sections_ = 0;  // 0: a tree without sections. With fences: the number of leaves
+    std::size_t n_in_a_row_;    // leaves, with fences
+    std::size_t sections_ = 0;  // 0: a tree without sections
     TreeOrder order_;
 };
 

@@ -240,14 +240,15 @@ SPLINEAR_INLINE void add_between_knots(const float* tree, int depth, const float
 
 inline void add_between_knots(const splinear::simd::BinMap& map, std::size_t j, const float* x,
                               std::size_t n_rows, float* out) {
-    constexpr int n_vectors = 4;
     by_sections(map.sections, [&]<int Sections>(Number<Sections>) {
-        const float* tree = map.trees[j];
         std::size_t a = 0;
-        for (; a + 8 * n_vectors <= n_rows; a += 8 * n_vectors)
-            add_between_knots<Sections, n_vectors>(tree, map.depth, x + a, out + a);
-        for (; a < n_rows; a += n_lanes)
-            add_between_knots<Sections, n_lanes / 8>(tree, map.depth, x + a, out + a);
+        const auto add = [&]<int Vectors>(Number<Vectors>) SPLINEAR_INLINE_LAMBDA {
+            for (; a + 8 * Vectors <= n_rows; a += 8 * Vectors)
+                add_between_knots<Sections, Vectors>(map.trees[j], map.depth, x + a, out + a);
+        };
+        add(Number<8>{});
+        add(Number<4>{});
+        add(Number<2>{});  // n_lanes rows
     });
 }
 

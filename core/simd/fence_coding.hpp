@@ -39,7 +39,7 @@ SPLINEAR_INLINE std::uint64_t code_fences(const CodeMap& map, std::size_t j, con
         const float above = x[i] > -most ? x[i] : -most;  // also for a NaN
         finite[i] = above < most ? above : most;
     }
-    const BetweenFences found(map.trees[j], map.sections, finite);
+    const BetweenFences found(map.trees[j], finite);
     const float sure = 0.5f - map.doubt;
     const std::int32_t nan = map.nan;
     std::int32_t is_doubtful[n_in_column];

@@ -32,12 +32,12 @@ SPLINEAR_INLINE void find_cells(const splinear::simd::CellMap& map, const float*
 
 // From the first leaf of each value's cell to its own, by halving without a branch: which way a
 // value goes cannot be predicted. The values go step by step together, so that none waits for
-// another's.
-SPLINEAR_INLINE void find_leaves(const float* fences, int window, const float* x, int* leaf) {
+// another's. The fence before a leaf is its knot: what is below it is in the leaf before, too.
+SPLINEAR_INLINE void find_leaves(const float* records, int window, const float* x, int* leaf) {
     for (int n = window; n > 1; n -= n / 2) {
         const int half = n / 2;
         for (std::size_t i = 0; i < n_in_column; ++i)
-            leaf[i] += half & -static_cast<int>(x[i] >= fences[leaf[i] + half - 1]);
+            leaf[i] += half & -static_cast<int>(x[i] >= records[4 * (leaf[i] + half)]);
     }
 }
 
@@ -45,14 +45,13 @@ SPLINEAR_INLINE void find_leaves(const float* fences, int window, const float* x
 // and the distance from the knot times one of two others, that for values below it or that for
 // those above. The latter is NaN for what is not finite.
 template <class Use>
-SPLINEAR_INLINE void between_knots(const float* tree, int n_leaves, const float* x,
-                                   const Use& use) {
+SPLINEAR_INLINE void between_knots(const float* tree, const float* x, const Use& use) {
     const auto whole = [&](int i) { return __builtin_bit_cast(std::int32_t, tree[i]); };
     const splinear::simd::CellMap map{tree[0], tree[1], tree[2], whole(3), whole(4), whole(5)};
+    const int left_out = whole(6);
     const auto* leaves =
-        reinterpret_cast<const std::uint16_t*>(tree + splinear::simd::cell_map_floats);
-    const float* fences = tree + splinear::simd::cell_floats;
-    const float* records = fences + n_leaves;
+        reinterpret_cast<const std::uint8_t*>(tree + splinear::simd::cell_map_floats);
+    const float* records = tree + splinear::simd::cell_floats;
     int at[n_in_column];
     find_cells(map, x, at);
     const auto look_up = [&](const auto& leaf) SPLINEAR_INLINE_LAMBDA {
@@ -61,8 +60,7 @@ SPLINEAR_INLINE void between_knots(const float* tree, int n_leaves, const float*
             for (std::size_t k = 0; k < 4; ++k) four[k] = load_four(records + 4 * leaf(i + k));
             turn_fours(four);
             const Four from = load_four(x + i) - four[0];
-            const Four below = lesser(from, all_four(0.0f));  // not a NaN
-            use(i, four[1], below * four[2] + (from - below) * four[3]);
+            use(i, four[1], from * where_negative(from, four[2], four[3]));
         }
     };
     const auto of_cell = [&](std::size_t i) SPLINEAR_INLINE_LAMBDA {
@@ -73,10 +71,10 @@ SPLINEAR_INLINE void between_knots(const float* tree, int n_leaves, const float*
     if (map.window == 2)
         return look_up([&](std::size_t i) SPLINEAR_INLINE_LAMBDA {
             const std::size_t leaf = of_cell(i);
-            return leaf + static_cast<std::size_t>(x[i] >= fences[leaf]);
+            return leaf + static_cast<std::size_t>(x[i] >= records[4 * leaf + 4]);
         });
-    for (std::size_t i = 0; i < n_in_column; ++i) at[i] = leaves[at[i]];
-    find_leaves(fences, map.window, x, at);
+    for (std::size_t i = 0; i < n_in_column; ++i) at[i] = leaves[at[i]] << left_out;
+    find_leaves(records, map.window, x, at);
     look_up([&](std::size_t i) SPLINEAR_INLINE_LAMBDA { return static_cast<unsigned>(at[i]); });
 }
 
@@ -85,12 +83,11 @@ struct BetweenFences {
     alignas(16) float of_knot[n_in_column];
     alignas(16) float from_knot[n_in_column];
 
-    SPLINEAR_INLINE BetweenFences(const float* tree, int n_leaves, const float* x) {
-        between_knots(tree, n_leaves, x,
-                      [&](std::size_t i, Four of, Four from) SPLINEAR_INLINE_LAMBDA {
-                          store_four(of_knot + i, of);
-                          store_four(from_knot + i, from);
-                      });
+    SPLINEAR_INLINE BetweenFences(const float* tree, const float* x) {
+        between_knots(tree, x, [&](std::size_t i, Four of, Four from) SPLINEAR_INLINE_LAMBDA {
+            store_four(of_knot + i, of);
+            store_four(from_knot + i, from);
+        });
     }
 };
 
@@ -142,7 +139,7 @@ inline void decide_fences(const Shape& shape, const splinear::simd::BinMap& map,
                     add_fenced_line(map, j + i, tables + (j + i) * entries, values, sums);
                     continue;
                 }
-                between_knots(map.trees[j + i], map.sections, values,
+                between_knots(map.trees[j + i], values,
                               [&](std::size_t k, Four of, Four from) SPLINEAR_INLINE_LAMBDA {
                                   store_four(sums + k, load_four(sums + k) + (of + from));
                               });

@@ -15,7 +15,9 @@ SPLINEAR_INLINE Four load_four(const float* at) {
 SPLINEAR_INLINE void store_four(float* at, const Four& four) {
     __builtin_memcpy(at, &four, sizeof four);
 }
-SPLINEAR_INLINE Four lesser(Four x, Four y) { return x < y ? x : y; }
+SPLINEAR_INLINE Four where_negative(Four x, Four yes, Four no) {
+    return x < all_four(0.0f) ? yes : no;
+}
 #else
 struct Four {
     float v[4];
@@ -36,8 +38,8 @@ SPLINEAR_INLINE Four operator-(Four x, Four y) {
     for (int k = 0; k < 4; ++k) x.v[k] -= y.v[k];
     return x;
 }
-SPLINEAR_INLINE Four lesser(Four x, Four y) {
-    for (int k = 0; k < 4; ++k) x.v[k] = x.v[k] < y.v[k] ? x.v[k] : y.v[k];
+SPLINEAR_INLINE Four where_negative(Four x, Four yes, Four no) {
+    for (int k = 0; k < 4; ++k) x.v[k] = x.v[k] < 0.0f ? yes.v[k] : no.v[k];
     return x;
 }
 SPLINEAR_INLINE Four operator*(Four x, Four y) {

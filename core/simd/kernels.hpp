@@ -54,7 +54,7 @@ struct SeriesKernels {
 
 // How decide() and code_tile() take knots: as trees (see knot_tree.hpp) with first one number of
 // all leaves and then the next; as trees in sections, longer ones with the numbers of a leaf side
-// by side; or as leaves in a row, with fences between them, in one of few of which a value is by
+// by side; or as leaves in a row, in one of few of which, with fences between them, a value is by
 // its cell (CellMap). The latter two are for curves of degree 1: of others decide() then takes
 // BinMap::knots.
 enum class KnotForm { columns, sections, fences };
@@ -71,7 +71,7 @@ struct BinMap {
     // In place of knots, for kernels that search in trees: null if no feature has knots; else, per
     // feature, null or a tree and what is in its leaves, which predict/tree_pieces.hpp says.
     int depth;
-    int sections;  // 0: a tree without; with KnotForm::fences, how many leaves
+    int sections;  // 0: a tree without
     const float* const* trees;
 };
 

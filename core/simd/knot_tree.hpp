@@ -47,10 +47,12 @@ inline constexpr int most_steps = 3;  // more take longer than a tree
 inline constexpr int few_cell_map_floats = 8;
 inline constexpr int few_cell_floats = few_cell_map_floats + n_few_cells / 4;
 
-// As KnotForm::fences has it: the map, 16 bits per cell, fences between the leaves, and records.
+// As KnotForm::fences has it: the map; how many low bits the numbers of first leaves are without; 8
+// bits per cell, the first of its leaves; and the records, each of which begins with its knot. No
+// bits are left out unless 8 are too few; windows are longer than two leaves then.
 inline constexpr int n_cells = 256;
 inline constexpr int cell_map_floats = 8;
-inline constexpr int cell_floats = cell_map_floats + n_cells / 2;
+inline constexpr int cell_floats = cell_map_floats + n_cells / 4;
 
 // The last `depth` bits of a number, in reverse.
 constexpr std::size_t reversed(std::size_t number, int depth) noexcept {

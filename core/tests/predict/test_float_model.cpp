@@ -19,7 +19,7 @@ using namespace splinear::testing;
 
 namespace {
 
-constexpr std::size_t n_rows = 80;  // those that kernels score together, and some more
+constexpr std::size_t n_rows = 112;  // those that kernels score together, and some more
 
 // Features of [0, 8], every `warped`-th of which has knots; tables, and values of rows that are
 // also beyond the ends, at the ends and at knots. All as the kernels take them.
@@ -175,7 +175,7 @@ void compare(const simd::Kernels& kernels, int n_bins, std::size_t n_features, s
 
 int main() {
     for (const simd::Kernels* kernels : simd::available())
-        for (const int n_bins : {1, 7, 8, 13, 20, 29, 40, 61, 62, 100, 500})
+        for (const int n_bins : {1, 7, 8, 13, 20, 29, 40, 61, 62, 100, 255, 256, 500, 1500})
             for (const std::size_t n_features : {1u, 8u, 31u, 32u, 45u})
                 for (const std::size_t warped : {0u, 1u, 3u}) {
                     compare<1>(*kernels, n_bins, n_features, warped);
