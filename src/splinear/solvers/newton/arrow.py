@@ -1,4 +1,4 @@
-"""The preconditioner by blocks of one output's curves, and steps that are made with it."""
+"""A preconditioner from the diagonal blocks of one output's curves, and steps computed with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Arrow"]
 
 
 class Arrow:
-    """The blocks of one output's curves, factored, and what ties them to the intercept."""
+    """The factored blocks of one output's curves, and their coupling to the intercept."""
 
     def __init__(self, space: Space, blocks: list[Floats], ties: Floats, of_b: float) -> None:
         self._of_b, self._n_threads = of_b, space.n_threads
@@ -26,7 +26,7 @@ class Arrow:
         ]
 
     def solve(self, r: Floats) -> Floats:
-        """Multiply r (n, n_of_curves + 1) by the inverse."""
+        """Return r (n, n_of_curves + 1) multiplied by the inverse."""
         solved: Floats = _core.solve_arrow(
             self._groups, self._of_b, np.ascontiguousarray(r), self._n_threads
         )
@@ -43,8 +43,9 @@ class Arrow:
     ) -> _core.FoundStep:
         """Minimize gradient's + 1/2 s'H s by conjugate gradients, in one call of the core.
 
-        H is the Hessian of the rows' curves, whose second derivatives are h (n_rows,), and this
-        preconditions it. What is raised meanwhile, as Ctrl-C is, comes out of here.
+        H is the Hessian of the rows' curves, with second derivatives h (n_rows,); it is
+        preconditioned by these blocks. An exception that occurs meanwhile, such as Ctrl-C, is
+        raised here.
         """
         found, error = _core.least_step(
             rows.groups,
@@ -63,5 +64,5 @@ class Arrow:
         return found
 
     def solve_curves(self, r: Floats) -> Floats:
-        """Multiply r (n, n_of_curves), 0 for the intercept, by the inverse."""
+        """Return r (n, n_of_curves), with 0 for the intercept, multiplied by the inverse."""
         return self.solve(np.column_stack([r, np.zeros(len(r))]))[:, :-1]

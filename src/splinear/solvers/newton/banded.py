@@ -1,4 +1,4 @@
-"""The diagonal blocks of the Hessian with their penalty: banded matrices, one per feature."""
+"""The diagonal blocks of the penalized Hessian: banded matrices, one per feature."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["factored", "penalized_bands"]
 def factored(
     group: TermGroup, blocks: Floats, ties: Floats, of_b: float, of_level: float, n_threads: int
 ) -> _core.ArrowGroup:
-    """Factor the blocks plus the penalty of one group.
+    """Factor the blocks of one group plus its penalty.
 
-    `ties` (n_features, stride) tie them to the intercept, whose own second derivative is `of_b`. A
-    curve has no level, which is the intercept's: to be moved as a whole costs it `of_level`.
+    `ties` (n_features, stride) is the coupling of the blocks to the intercept, whose second
+    derivative is `of_b`. A curve's level is left to the intercept, so moving a curve as a whole
+    costs `of_level`.
     """
     bands = penalized_bands(group, blocks, n_threads, of_level)
     mean = np.ascontiguousarray(group.mean) if group.has_gaps else np.empty((0, 0))
@@ -37,13 +38,14 @@ def factored(
 def penalized_bands(
     group: TermGroup, blocks: Floats, n_threads: int, of_level: float = 0.0
 ) -> Floats:
-    """Add the penalty to blocks (n_features, stride, support), as far as parameters are used.
+    """Return blocks (n_features, stride, support) plus the penalty, for the used parameters.
 
-    Others have ones on the diagonal, so that all can be factored. The bands are (n_features,
-    stride, n_bands): entry [j, k, p] stands at (k, k + p) of the matrix of feature j. A gap is not
-    tied to its curve here. To move a curve as a whole costs `of_level` more.
+    Other parameters have a one on the diagonal, so that every block can be factored. The bands are
+    (n_features, stride, n_bands): entry [j, k, p] is entry (k, k + p) of the matrix of feature j.
+    The coupling of a gap to its curve is left out. Moving a curve as a whole costs an additional
+    `of_level`.
     """
-    # Weights are 0 but for the first ones, as many as the penalty has bands.
+    # Only the first weights are nonzero, as many as the penalty has bands.
     has_level = of_level > 0.0 and group.has_level and group.embedding.penalty.bandwidth > 0
     levels = group.level_weights if has_level else np.empty((0, 0))
     bands: Floats = _core.penalized_bands(

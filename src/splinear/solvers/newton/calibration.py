@@ -1,9 +1,10 @@
-"""The Hessian of a sample, and what it lacks of that of all rows.
+"""The Hessian of a sample, and a correction toward the Hessian of all rows.
 
-There may be functions that few rows reach, and hardly any of a sample: steps by its Hessian alone
-would be far too long there, as only the penalty holds them back. One pass over all rows tells the
-blocks on the diagonal of their Hessian, W. To that of the sample A W A is added, A being diagonal:
-nearly 0 where the sample has many rows, and 1 where it has none. So no direction is negative.
+Some basis functions may be nonzero in few rows, and in hardly any row of a sample. In these
+directions only the penalty would limit steps by the sample's Hessian, and they would be far too
+long. One pass over all rows computes the diagonal blocks W of their Hessian. A W A is added to the
+Hessian of the sample, with A diagonal: nearly 0 where the sample has many rows, and 1 where it has
+none. So the sum is positive semidefinite.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ from splinear.solvers.newton.iterate import Space
 
 __all__ = ["Blocks", "Calibration"]
 
-Blocks = list[list[Floats]]  # per output and group, by bands; see Space.blocks
+Blocks = list[list[Floats]]  # per output and group, in bands; see Space.blocks
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What is added to the Hessian of a sample.
+    """A matrix to be added to the Hessian of a sample.
 
-    It says nothing of a curve's level, which the intercept can make up for, and of which a sample
-    knows enough: curves are taken without their `means`.
+    It leaves out the level of each curve, which the intercept can replace, and which is well
+    determined by a sample: `means` are subtracted from curves first.
 
     Attributes
     ----------
     layout : Layout
     blocks : list of list of ndarray
-        A W A per output and group: of curves, then of surfaces.
+        A W A per output and group, first of curves, then of surfaces.
     means : list of list of ndarray
-        Per output and group, (n_features, stride): weights of the functions that sum to 1; or to 0
-        where functions do not add up to a level.
+        Weights of the functions per output and group, (n_features, stride). They sum to 1, or are 0
+        if a constant is no sum of the functions.
     """
 
     layout: Layout
@@ -45,7 +46,7 @@ class Calibration:
 
     @classmethod
     def between(cls, layout: Layout, some: Blocks, of_all: Blocks) -> Calibration:
-        """Compare blocks of a sample with those of all rows: of curves, and of surfaces if any."""
+        """Return the correction, given the blocks of a sample and of all rows."""
         groups, has_level = _distances(layout), _has_level(layout)
         blocks, means = [], []
         for own, whole in zip(some, of_all, strict=True):
@@ -55,12 +56,12 @@ class Calibration:
         return cls(layout, blocks, means)
 
     def added(self, some: Blocks) -> Blocks:
-        """Return the sum of both, but for levels: these blocks are to precondition."""
+        """Return the blocks of a sample plus A W A, levels included, to precondition."""
         outputs = zip(some, self.blocks, strict=True)
         return [[a + b for a, b in zip(*both, strict=True)] for both in outputs]
 
     def times(self, space: Space, parameters: Floats) -> Floats:
-        """Multiply parameters (n_outputs, n_parameters)."""
+        """Return the product with parameters (n_outputs, n_parameters)."""
         tables = self.layout.tables(parameters)
         out = np.empty_like(tables)
         for k, (own, to) in enumerate(zip(tables, out, strict=True)):
@@ -75,7 +76,7 @@ class Calibration:
         return np.where(space.used, self.layout.gather(out), 0.0)
 
     def matrices(self, k: int) -> Iterator[Floats]:
-        """Yield the matrices of output k, (n_features, stride, stride), of groups of curves."""
+        """Yield the matrices of output k, (n_features, stride, stride), one per group of curves."""
         n = len(self.layout.groups)
         for blocks, mean in zip(self.blocks[k][:n], self.means[k][:n], strict=True):
             stride = blocks.shape[1]
@@ -89,20 +90,20 @@ class Calibration:
 
 
 def _distances(layout: Layout) -> list[Sequence[int]]:
-    """Return how far apart the two functions of each band are, per group."""
+    """Return, per group, the distance between the two functions of each band."""
     curves = [range(group.embedding.basis.support) for group in layout.groups]
     return [*curves, *(group.band_distances for group in layout.pairs)]
 
 
 def _has_level(layout: Layout) -> list[bool]:
-    """Tell which groups have functions that sum to one."""
+    """Return, per group, whether its functions sum to one."""
     embeddings = [group.embedding for group in layout.groups]
     curves = [own.basis.is_partition and not own.through_zero for own in embeddings]
     return [*curves, *(False for _ in layout.pairs)]
 
 
 def _lack(some: Floats, of_all: Floats) -> Floats:
-    """Return A, with which the diagonal is at least that of all rows, given blocks."""
+    """Return the diagonal of A, which raises the diagonal of `some` to that of `of_all`."""
     own, whole = some[:, :, 0], of_all[:, :, 0]
     reached = np.divide(own, whole, out=np.ones_like(whole), where=whole > 0.0)
     return np.sqrt(np.maximum(1.0 - reached, 0.0))
@@ -115,7 +116,7 @@ def _mean(of_all: Floats, has_level: bool) -> Floats:
 
 
 def _scaled(distances: Sequence[int], blocks: Floats, scale: Floats) -> Floats:
-    """Multiply blocks (n_features, stride, n_bands) by a diagonal from both sides."""
+    """Return A W A for blocks W (n_features, stride, n_bands) and the diagonal of A."""
     out = np.zeros_like(blocks)
     for p, d in enumerate(distances):
         n = max(0, blocks.shape[1] - d)
@@ -124,7 +125,7 @@ def _scaled(distances: Sequence[int], blocks: Floats, scale: Floats) -> Floats:
 
 
 def _product(distances: Sequence[int], blocks: Floats, x: Floats) -> Floats:
-    """Multiply blocks (n_features, stride, n_bands) by x (n_features, stride)."""
+    """Return the product of blocks (n_features, stride, n_bands) and x (n_features, stride)."""
     out = np.asarray(blocks[:, :, 0] * x)
     for p, d in enumerate(distances):
         n = x.shape[1] - d

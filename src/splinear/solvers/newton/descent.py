@@ -4,29 +4,30 @@ Minimizes, over the parameters theta (n_outputs, n_parameters) of a layout and b
 
     P = sum_k 1/2 theta_k' S_k theta_k / t_k + L(F),   F = f(x) + b,
 
-summed over outputs, L being a sum of losses of the scores (see `smooth`); b is not penalized. Each
-step minimizes the quadratic model of P inside a trust region by conjugate gradients (Steihaug's way
-out at the edge); see `hessian` for the model.
+summed over outputs, with L a sum of losses of the scores (see `solvers.problems.loss_sums`); b is
+not penalized. Each step minimizes the quadratic model of P within a trust region by conjugate
+gradients, which stop at its boundary (Steihaug's method); see `hessian` for the model.
 
 After every step the intercepts are solved for exactly. The losses' derivatives at F are then
-feasible dual variables, and the gap between primal and dual comes to 1/2 g'K g, g being the
-gradient of P by theta and K the inverse of the penalty's matrix: a certificate, as in dual
-coordinate descent. Where the penalty is weak K is large, and that gap is small only far beyond what
-was asked for. So a step of all rows that is short offers other dual variables, the derivatives
-that its quadratic model has at its end,
+feasible dual variables, and the duality gap is 1/2 g'K g, with g the gradient of P with respect to
+theta and K the inverse of the penalty's matrix: a certificate, as in dual coordinate descent. Where
+the penalty is weak, K is large, and that gap becomes small only long after the requested accuracy
+has been reached. So a short step that used all rows offers other dual variables, the derivatives of
+its quadratic model at its end,
 
-    R = L'(F) + L''(F) D,      D being the step's scores.
+    R = L'(F) + L''(F) D,      with D the scores of the step.
 
-They too sum to zero for every output, as the intercepts follow every direction of the step. The
-gap to R at theta + s, s being the step, has two parts. The first, 1/2 q'K q, is that of the model:
-q = S (theta + s) + sum_i R_i B_i is the gradient of the model at s, which is what conjugate
-gradients leave over, and made as small as need be. The second is that of the losses,
-L(F + D) + L*(R) - sum(R (F + D)). It is 0 for the squared error. The third derivative of a logistic
-loss is at most its second, h, so R_i is within about h_i D_i^2 / 2 of the derivative at F_i + D_i,
-and that part about sum_i h_i D_i^4 / 8: no more than max_i D_i^2 / 4 times what the step has
-gained. That is only to say when it is worth a look: both parts are then computed as they are, and R
-is feasible wherever no score moves by more than 1. Either gap is one between P and a dual value, so
-it is a proof; the method ends where one of them is within tol, and nowhere else but at the limits.
+They also sum to zero for every output, because the intercepts follow every direction of the step.
+The gap to R at theta + s, with s the step, has two parts. The first, 1/2 q'K q, is that of the
+model: q = S (theta + s) + sum_i R_i B_i is the gradient of the model at s, which is the residual of
+conjugate gradients and can be made as small as needed. The second is that of the losses, L(F + D) +
+L*(R) - sum(R (F + D)). It is 0 for the squared error. The third derivative of a logistic loss is at
+most its second, h, so R_i is within about h_i D_i^2 / 2 of the derivative at F_i + D_i, and the
+second part is about sum_i h_i D_i^4 / 8: at most max_i D_i^2 / 4 times the decrease of the step.
+This estimate only decides when the gap is worth computing: both parts are then computed exactly,
+and R is feasible as long as no score moves by more than 1. Either gap is a difference between P and
+a dual value, so it is a proof. The method ends when one of them is within tol, and otherwise only
+at its limits.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ from splinear.solvers.problems.watch import Watch
 
 __all__ = ["Iterate", "begin", "descend", "one_step", "solve"]
 
-LEAST_TRUST = 1e-4  # of a step's promised decrease, which must come
-NOISE, NOISE_OF_CODES = 1e-13, 1e-9  # of the objective, as codes are summed in single precision
-MOST_RAISED = 1  # times that a step led astray, and more curvature was tried
-KEPT = 0.25  # of such extra curvature, for the next step
-SHARES = (1.0, 0.25, 0.0625)  # of a step, which are tried then
-MOST_IDLE, IDLE = 10, 1e-4  # steps that neither halve the gap nor gain so much of the tolerance
-RESOLVED = 1e-6  # of the objective at the start
-CG_ACCURACY = 0.1  # of the gradient that may be left: a step then divides the gap by about 100
-# The first steps lead to where the Hessian is another one, and need not be accurate.
+LEAST_TRUST = 1e-4  # smallest share of the predicted decrease at which a step is accepted
+NOISE, NOISE_OF_CODES = 1e-13, 1e-9  # of the objective; sums over codes are single precision
+MOST_RAISED = 1  # times that curvature is added after a rejected step
+KEPT = 0.25  # share of this extra curvature that is kept for the next step
+SHARES = (1.0, 0.25, 0.0625)  # shares of a step that are tried after that
+MOST_IDLE, IDLE = 10, 1e-4  # steps that neither halve the gap nor gain this share of tol
+RESOLVED = 1e-6  # relative to the objective at the start
+CG_ACCURACY = 0.1  # share of the gradient that may remain: a step then divides the gap by about 100
+# The first steps lead to points with a different Hessian, and need not be accurate.
 N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
 
@@ -67,10 +68,10 @@ def solve(
     *,
     preconditioner: Preconditioner = "auto",
 ) -> list[Result]:
-    """Minimize to a relative gap of stopping.tol; one result per output.
+    """Minimize to a relative gap of stopping.tol, and return one result per output.
 
-    "auto" takes whichever preconditioner should be faster, step by step. The primal, the gap and
-    the number of steps belong to all outputs together.
+    "auto" chooses the preconditioner that should be faster, step by step. The primal value, the gap
+    and the number of steps are those of all outputs together.
     """
     first = begin(rows, total, stopping.n_threads, start)
     found = _last(descend(first, stopping, preconditioner), stopping)
@@ -78,7 +79,7 @@ def solve(
 
 
 def _last(states: Iterator[Iterate], stopping: Stopping) -> Iterate:
-    """Return the last state; on Ctrl-C the last that was reached, keeping the exception."""
+    """Return the last state; on Ctrl-C, the last one reached, and tell the watch."""
     found = next(states)
     try:
         for state in states:
@@ -94,16 +95,16 @@ def descend(
     preconditioner: Preconditioner = "auto",
     accuracy: float = CG_ACCURACY,
 ) -> Iterator[Iterate]:
-    """Go down step by step.
+    """Yield the starting point and the point after every step.
 
-    It also ends after some steps that lead nowhere, as they do where a tolerance is out of reach:
-    then with the best lower bound of the objective that was met.
+    Also ends after several steps without progress, which occur if the tolerance is out of reach.
+    The gap of the last point is then based on the best lower bound of the objective found so far.
     """
     chooser = Chooser(at, preconditioner)
     if at.space.cone is not None:
         at = bring_inside(at, at.space.cone, chooser)
     radius, n_idle, least, bound = np.inf, 0, at.gap, at.value - at.gap
-    # Sums over codes, in single precision, have no digits of what is far below where they began.
+    # Sums over codes are in single precision, so values far below the first one are not resolved.
     lowest, floor = at.value, RESOLVED * at.value if at.space.rows.is_coded else 0.0
     while True:
         yield at
@@ -128,7 +129,7 @@ def descend(
 
 
 def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
-    """Make one cautious step; return the same point if no step decreases the objective."""
+    """Return the point after one cautious step, or `at` if no step decreases the objective."""
     found, _ = _step(at.cautious(), Chooser(at, "auto"), np.inf, stopping, accuracy)
     return at if found is None else found
 
@@ -136,10 +137,11 @@ def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
 def _step(
     at: Iterate, chooser: Chooser, radius: float, stopping: Stopping, accuracy: float
 ) -> tuple[Iterate | None, float]:
-    """Make one step, and find the next region. None if no step decreases the objective.
+    """Return the point after one step and the next radius.
 
-    Where a step leads up, the rows that led astray get more curvature, for another one; then a part
-    of it will do; then more rows take part, then the region becomes smaller.
+    The point is None if no step decreases the objective. If a step increases it, curvature is added
+    for the rows that caused this, and the step is computed again; if that does not help, shares of
+    it are tried; then the sample of rows grows, and finally the radius shrinks.
     """
     model, aim = chooser.model(at), Aim(accuracy, stopping.tol * at.value, at.total.is_quadratic)
     while True:
@@ -147,7 +149,7 @@ def _step(
         chooser.note(step.n_products)
         scores = at.space.scores(step.to) if step.scores is None else step.scores
         moved, trust, share = _best_share(at, step, scores)
-        # Near the optimum the decrease drowns in rounding, and the model is to be trusted.
+        # Near the optimum the decrease is below rounding errors, and the model is trusted.
         noise = (NOISE_OF_CODES if at.space.rows.is_coded else NOISE) * abs(at.value)
         drowns = step.decrease <= noise and moved.value <= at.value + noise
         if trust > LEAST_TRUST or drowns:
@@ -174,10 +176,10 @@ def _step(
 
 
 def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float, float]:
-    """Go the whole step, or a share of it if that leads up and curvature was raised for it.
+    """Return the next point, its decrease relative to the predicted one, and the step's share.
 
-    Return where it leads, how much of the promised decrease came, and the share. `scores` are the
-    step's own.
+    Shares below 1 are tried only if a step increases the objective despite added curvature.
+    `scores` are those of the step.
     """
     for share in SHARES if at.n_raised == MOST_RAISED else SHARES[:1]:
         theta = at.space.snapped(at.theta + share * step.to)
@@ -190,7 +192,7 @@ def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float
 
 
 def _prove(at: Iterate, moved: Iterate, step: Step, scores: Floats, tol: float) -> None:
-    """Let the dual variables of the step's model say how far the end is, if they can prove it."""
+    """Use the gap to the dual variables of the step's model, if it proves convergence."""
     aim = Aim(0.0, tol * moved.value, at.total.is_quadratic)
     if step.left + aim.beyond_model(scores, step.decrease) <= aim.gap:
         R = at.total.gradient(at.F)
@@ -215,7 +217,7 @@ def _conjugate_gradients(
     space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
-    if space.is_free:  # intercepts follow every step, and have followed the last
+    if space.is_free:  # intercepts follow every step, including the last one
         residual[:, -1] = 0.0
     z = space.leveled(model.precondition(residual))
     direction, rz = z, dot(residual, z)
@@ -225,7 +227,7 @@ def _conjugate_gradients(
         n_products += 1
         own_scores, product = model.times(direction)
         curvature = dot(direction, product)
-        if not 0.0 < curvature < np.inf:  # there are no more digits
+        if not 0.0 < curvature < np.inf:  # rounding errors dominate
             break
         t, at_edge = length.go(rz / curvature)
         decrease += t * dot(direction, residual) - 0.5 * t * t * curvature
@@ -240,7 +242,7 @@ def _conjugate_gradients(
         left = space.gap(residual, step) if rz <= 2.0 * ENOUGH * aim.gap else np.inf
         if left <= ENOUGH * aim.gap:
             break
-        # Where only the model's own gap is missing, it is worth going on.
+        # If only the gap of the model is still too large, it is worth continuing.
         if rz <= goal and not (model.is_whole and aim.is_near(step_scores, decrease)):
             break
         direction = added(z, rz / previous, direction)

@@ -1,16 +1,16 @@
-"""A step of Newton's method for curves that are held to a form.
+"""A step of Newton's method for curves with shape constraints.
 
 Minimizes the quadratic model g's + 1/2 s'H s over steps s with A (theta + s) >= 0, by conjugate
-gradients that stay on a face of the cone, with M, the preconditioner, for H. At every turn the
-direction is the best one if rho M were the Hessian,
+gradients that stay on a face of the cone, with a preconditioner M in place of H. In each iteration
+the direction is the one that would be best if rho M were the Hessian,
 
     p = argmin r'p + 1/2 rho p'M p   with   A (theta + s + p) >= 0,
 
-r being the gradient of the model. The inequalities that have a multiplier there are the face. From
-the face on which s already is, p is the gradient preconditioned within that face, and the next
-direction is conjugate to the last. Where p leads to another face, it is followed by itself, and rho
-is the curvature that was found along the last p, in units of M. So faces change many inequalities
-at a time; and if M is the Hessian, the first p is the step.
+where r is the gradient of the model. The inequalities with a multiplier there define the face. If s
+is already on that face, p is the gradient preconditioned within the face, and the next direction is
+conjugate to the last one. If p leads to another face, p itself is followed, and rho is the
+curvature found along the last p, in units of M. So a face changes by many inequalities at a time;
+and if M is the Hessian, the first p is the step.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from splinear.solvers.problems.watch import Watch
 
 __all__ = ["bring_inside", "step_inside"]
 
-ON_FACE = 1e-11  # of the largest slack: what may be left of one on the face
+ON_FACE = 1e-11  # relative to the largest slack: slacks up to this count as 0
 MOST_RHO = 1e6
 
 
 def bring_inside(at: Iterate, cone: Cone, chooser: Chooser) -> Iterate:
-    """Return the point of the cone that is nearest to a point, by the length of its Hessian.
+    """Return the point of the cone that is nearest to a point, in the norm of its Hessian.
 
-    Or zero, which is in every cone, if that is better.
+    Return zero, which is in every cone, if the objective is smaller there.
     """
     slacks = cone.slack(at.parameters)
     if slacks.min(initial=0.0) >= 0.0:
@@ -50,15 +50,15 @@ def bring_inside(at: Iterate, cone: Cone, chooser: Chooser) -> Iterate:
 
 
 class _Inside:
-    """The preconditioner of a model, and the same for steps that stay in the cone."""
+    """The preconditioner of a model, also for steps that stay in the cone."""
 
     def __init__(self, model: QuadraticModel, cone: Cone, slacks: Floats | None = None) -> None:
         self.model, self.cone = model, cone
         self.metric: Metric = model.metric(cone)
-        self.above = None if slacks is None else slacks > 0.0  # where slacks will be, by the last
+        self.above = None if slacks is None else slacks > 0.0  # slacks expected above 0
 
     def direction(self, descent: Floats, slacks: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return argmin -descent'p + 1/2 p'M p with slacks + A p >= 0; and the face it leads to."""
+        """Return argmin -descent'p + 1/2 p'M p with slacks + A p >= 0, and the face it ends on."""
         p = self.model.precondition(descent)
         ends, m = self.metric.nearest(slacks + self.cone.slack(p[:, :-1]), self.above)
         self.above = ends > 0.0
@@ -66,14 +66,14 @@ class _Inside:
             pushed = descent.copy()
             pushed[:, :-1] += self.cone.pull(m)
             p = self.model.precondition(pushed)
-            # It leads to `ends`, but for rounding, which a high order of differences magnifies.
+            # Up to rounding, which high orders of differences magnify, it leads to `ends`.
             p[:, :-1] = self.cone.with_slack(p[:, :-1], ends - slacks)
         return self.model.space.leveled(p), ~self.above
 
 
 @dataclass
 class _State:
-    """Where conjugate gradients are: the step so far, and what is left of the gradient."""
+    """The state of conjugate gradients: the step so far, and the residual of the gradient."""
 
     cone: Cone
     step: Floats
@@ -85,16 +85,16 @@ class _State:
 
     @classmethod
     def begin(cls, at: Iterate, cone: Cone, model: QuadraticModel) -> _State:
-        """Return the step of length 0."""
+        """Return the state of a step of length 0."""
         residual = -at.gradient
-        if model.space.is_free:  # intercepts follow every step, and have followed the last
+        if model.space.is_free:  # intercepts follow every step, including the last one
             residual[:, -1] = 0.0
         slacks = cone.slack(at.parameters)
         slacks[slacks <= ON_FACE * slacks.max(initial=0.0)] = 0.0
         return cls(cone, np.zeros_like(residual), model.space.zero_scores(), residual, slacks)
 
     def go(self, t: float, direction: Floats, scores: Floats, product: Floats) -> None:
-        """Go t along a direction of these scores and this product with the Hessian."""
+        """Move by t times a direction, given its scores and its product with the Hessian."""
         along = dot(direction, self.residual)
         self.decrease += t * along - 0.5 * t * t * dot(direction, product)
         self.step = self.step + t * direction
@@ -104,7 +104,7 @@ class _State:
         self.slacks = np.maximum(moved, 0.0)
 
     def within(self, radius: float, at: Iterate, n_products: int, *, is_whole: bool) -> Step:
-        """Return the step, or as much of it as is within the radius, by the norm of H."""
+        """Return the step, or its part within the radius, in the norm of H."""
         along = -dot(self.step[:, :-1], at.gradient[:, :-1])
         if not at.space.is_free:
             along -= dot(self.step[:, -1], at.gradient[:, -1])
@@ -142,7 +142,7 @@ class _Last:
         return direction, most
 
     def note(self, t: float, most: float, *, is_on: bool) -> None:
-        """Note that the model is least after t of the direction, `most` of which could be gone."""
+        """Record that the model is minimal at t times the direction; up to `most` is feasible."""
         if not is_on:
             self.rho = float(np.clip(self.rho / t, 1.0 / MOST_RHO, MOST_RHO))
         if t > most or not is_on:
@@ -151,26 +151,26 @@ class _Last:
 
 @dataclass(frozen=True)
 class _Way:
-    """How far directions can be followed from a point of these slacks."""
+    """How far directions can be followed from a point with these slacks."""
 
     cone: Cone
     slacks: Floats
 
     def length(self, direction: Floats) -> float:
-        """Return the largest t at which t times the direction is still in the cone."""
+        """Return the largest t for which t times the direction stays in the cone."""
         rise = self.cone.slack(direction[:, :-1])
         falls = rise < -ON_FACE * np.abs(rise).max(initial=0.0)
         return float(np.min(self.slacks[falls] / -rise[falls], initial=np.inf))
 
     def is_on(self, face: NDArray[np.bool_]) -> bool:
-        """Tell whether the point is on a face."""
+        """Return whether the point is on a face."""
         return bool((self.slacks[face] <= ON_FACE * self.slacks.max(initial=0.0)).all())
 
 
 def step_inside(
     model: QuadraticModel, at: Iterate, cone: Cone, radius: float, watch: Watch, aim: Aim
 ) -> Step:
-    """Minimize the model over steps that stay in the cone; a part of that if it is too long."""
+    """Minimize the model over steps within the cone; shorten the step if it exceeds the radius."""
     state, last = _State.begin(at, cone, model), _Last()
     inside = _Inside(model, cone, state.slacks)
     n_products, goal = 0, 0.0
@@ -186,7 +186,7 @@ def step_inside(
         scores, product = model.times(direction)
         n_products += 1
         curvature = dot(direction, product)
-        if not 0.0 < curvature < np.inf:  # there are no more digits
+        if not 0.0 < curvature < np.inf:  # rounding errors dominate
             break
         t = dot(direction, state.residual) / curvature
         last.note(t, most, is_on=way.is_on(face))

@@ -1,14 +1,14 @@
-"""The Hessian as Newton's method sees it: its products, and what preconditions them.
+"""The Hessian in Newton's method: its products with vectors, and preconditioners for them.
 
-A product with the Hessian is a pass over the rows that scores a direction and one that sums back.
-The Hessian itself is formed only as a preconditioner, in one of two ways:
+A product with the Hessian takes two passes over the rows: one scores a direction, the other sums
+over rows. The Hessian itself is formed only as a preconditioner, in one of two ways:
 
 - `_Banded`: its diagonal blocks, one per feature, which are banded for B-splines and together one
-  banded matrix. Cheap; but where features say the same thing many iterations are needed.
-- `_Dense`: the whole of it (one per output), from all rows or, as a preconditioner need not be
+  banded matrix. This is cheap, but takes many iterations if features are strongly related.
+- `_Dense`: the whole matrix (one per output), from all rows or, as a preconditioner need not be
   exact, from a sample. With all rows and one output it is the Hessian, and one iteration suffices.
 
-Both are of curves. Every surface has its block beside them (`solvers.newton.pair_blocks`).
+Both are for curves. Surfaces have one block each in addition (`solvers.newton.pair_blocks`).
 """
 
 from __future__ import annotations
@@ -40,44 +40,44 @@ __all__ = ["Chooser", "Preconditioner", "QuadraticModel"]
 
 Preconditioner = Literal["auto", "banded", "dense"]
 
-ROWS_PER_COEFFICIENT = 12  # that the dense preconditioner is made from
+ROWS_PER_COEFFICIENT = 12  # rows of the sample for the dense preconditioner
 
-# Rows that products go through at first; more of them where outputs are several, or where terms
-# have levels, which a small sample may not have.
+# Rows of the first sample for products. It is larger for several outputs, and for terms with
+# levels, which may be missing from a small sample.
 FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
 SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 TINY = float(np.finfo(np.float64).tiny)
-FEW_PRODUCTS = 12  # of a step: up to this many, a preconditioner that is kept will do for the next
-WORTH_SOLVING = 8  # products, for whose price the whole Hessian is formed and solved with
+FEW_PRODUCTS = 12  # up to this many in a step, the preconditioner is reused for the next one
+WORTH_SOLVING = 8  # forming and factoring the whole Hessian may cost as much as this many products
 
 
 class QuadraticModel(Protocol):
     """A quadratic model of the objective around a point."""
 
-    space: Space  # of the rows that products go through
-    is_whole: bool  # whether these are all
+    space: Space  # of the rows that products use
+    is_whole: bool  # whether these are all rows
 
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
         """Return the scores of a direction and its product with the Hessian."""
         ...
 
     def precondition(self, theta: Floats) -> Floats:
-        """Multiply by about the inverse of the Hessian."""
+        """Return theta multiplied by an approximate inverse of the Hessian."""
         ...
 
     def metric(self, cone: Cone) -> Metric:
-        """Return (A M^{-1} A')^{-1}, M^{-1} being what `precondition` multiplies by."""
+        """Return (A M^{-1} A')^{-1}, where `precondition` multiplies by M^{-1}."""
         ...
 
     def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
-        """Return where the model is least, if it can tell without being asked for products."""
+        """Return the step that minimizes the model, or None if this takes calls of `times`."""
         ...
 
 
 class Chooser:
-    """Chooses the preconditioner of the next step by what the last one took.
+    """Chooses the preconditioner of the next step, given the number of products in the last one.
 
-    Both ways are priced in numbers that are multiplied and added somewhere in memory.
+    The cost of both is measured in numbers that are multiplied and added somewhere in memory.
     """
 
     def __init__(self, at: Iterate, preconditioner: str) -> None:
@@ -92,18 +92,18 @@ class Chooser:
         if preconditioner == "banded" or not forms_hessian(space.layout):
             self.dense_price = np.inf
         elif preconditioner == "dense" or space.cone is not None:
-            self.dense_price = 0.0  # in a cone, steps by products take very many
-        self.keeps = space.cone is not None  # a preconditioner, for later steps too
+            self.dense_price = 0.0  # in a cone, steps by products take very many of them
+        self.keeps = space.cone is not None  # whether a preconditioner is kept for later steps
         self.kept: _Dense | None = None
-        # The first step is from zero, where all rows weigh alike: an easy one.
+        # The first step starts from zero, where all rows have about the same weight, and is easy.
         self.last_products = 10
-        # Products with the Hessian may go through a sample, as far as steps then lead on.
+        # Products with the Hessian may use a sample, as long as the steps make progress.
         has_levels = any(group.levels is not None for group in space.layout.groups)
         n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
         self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
         if not space.rows.is_here:  # a pass over all rows costs far more than one over the sample
             self.n_product = max(1, space.rows.n_sampled)  # 0: all rows
-        if space.cone is not None and self.dense_price == 0.0:  # steps take few, and may prove
+        if space.cone is not None and self.dense_price == 0.0:  # few products, may prove a gap
             self.n_product = space.n_rows
         elif at.n_product is not None:
             self.n_product = max(self.n_product, min(at.n_product, space.n_rows))
@@ -112,9 +112,9 @@ class Chooser:
             self.dense_price, self.keeps = 0.0, True
 
     def _can_solve(self, n: int) -> bool:
-        """Tell whether the whole Hessian, of n rows, costs no more than a few products with it.
+        """Return whether forming the (n, n) Hessian costs no more than a few products with it.
 
-        A quadratic objective is least after one step by it.
+        A quadratic objective is minimized by one step with it.
         """
         space = self.space
         is_plain = space.n_outputs == 1 and not space.layout.pairs and space.cone is None
@@ -132,35 +132,35 @@ class Chooser:
             return _Inverse(part, inverse)
         if self.last_products * self.price_per_row * part.space.n_rows <= self.dense_price:
             return _Banded(part)
-        self.dense_price = 0.0  # dense, and so it stays
+        self.dense_price = 0.0  # dense from now on
         dense = _Dense(part, self.n_sample)
         self.kept = dense if self.keeps else None
         return dense
 
     @property
     def _is_hard(self) -> bool:
-        """Whether blocks alone are a poor preconditioner: classes, or many products before."""
+        """Whether blocks are a poor preconditioner: several outputs, or many products before."""
         is_many = self.space.n_outputs > 1 or self.last_products > FEW_PRODUCTS
         return is_many and self.space.cone is None
 
     def grow(self, before: Iterate, after: Iterate) -> None:
-        """Take a larger sample if the gap fell by little."""
+        """Enlarge the sample if the gap fell by little."""
         if after.gap > GROW_ABOVE * before.gap:
             self.grow_sample()
 
     def grow_sample(self) -> None:
-        """Take a larger sample, or all rows."""
+        """Use a larger sample, or all rows."""
         n, most = SAMPLE_GROWTH * self.n_product, self.space.rows.n_sampled
         is_enough = n <= most and 2 * n <= self.space.n_rows
         self.n_product = n if is_enough else max(most + 1, self.space.n_rows)
 
     def note(self, n_products: int) -> None:
-        """Note how many products a step took."""
+        """Record how many products a step took."""
         self.last_products = n_products
 
 
 class _ByPasses:
-    """The Hessian as two passes over the rows."""
+    """Products with the Hessian as two passes over the rows."""
 
     def __init__(self, part: Part) -> None:
         self.space, self.curvature, self.is_whole = part.space, part.curvature, part.is_whole
@@ -170,8 +170,8 @@ class _ByPasses:
     def times(self, direction: Floats) -> tuple[Floats, Floats]:
         """Return the scores of a direction and its product with the Hessian.
 
-        Free intercepts follow: the direction's own are replaced by those at which the product by
-        them is 0.
+        Free intercepts follow: those of the direction are replaced in place, such that their part
+        of the product is 0.
         """
         space = self.space
         is_one = space.is_free and space.n_outputs == 1 and not space.layout.pairs
@@ -184,12 +184,12 @@ class _ByPasses:
         return scores, product
 
     def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step | None:
-        """Return None."""
+        """Return None: the minimum takes calls of `times`."""
         del gradient, radius, watch, aim
         return None
 
     def _beside_surfaces(self, theta: Floats, of_curves: Callable[[Floats], Floats]) -> Floats:
-        """Multiply the parts of curves and intercepts by their inverse, and those of surfaces."""
+        """Return theta times the inverses: `of_curves` (with intercepts), and of surfaces."""
         if not self.space.layout.pairs:
             return of_curves(theta)
         out, n = np.empty_like(theta), self.space.layout.n_of_curves
@@ -211,7 +211,7 @@ class _ByPasses:
         return scores, product
 
     def _times_at_once(self, rows: TrainingRows, direction: Floats) -> tuple[Floats, Floats]:
-        """Do the same in one call of the core: for curves of one output and rows that are here."""
+        """Return the same in one call of the core, for curves of one output and rows in memory."""
         h, n_threads = self.curvature.diagonal, self.space.n_threads
         scores, direction[0, -1], sums = rows.curved(direction[:, :-1], h, n_threads)
         product = self.space.join(sums, np.zeros(1))
@@ -222,10 +222,10 @@ class _ByPasses:
 class _Banded(_ByPasses):
     """Preconditioned by the diagonal blocks M_j, one per feature, and the intercept b.
 
-    A curve can move the mean score as b can. So b is measured at the mean of the curves,
-    b' = b + sum_j u_j'theta_j / s, with u_j `ties` and s the sum of second derivatives, and in
-    place of M_j stands M_j - u_j u_j' / s. All that is said of tables, in which a gap has a value
-    of its own, and not of parameters, in which it has a deviation from its curve's mean.
+    A curve can shift the mean score as b can. So b is replaced by b' = b + sum_j u_j'theta_j / s,
+    with u_j the `ties` and s the sum of second derivatives, and M_j by M_j - u_j u_j' / s. This is
+    in terms of tables, where a gap has a value of its own, and not of parameters, where it has a
+    deviation from its curve's mean.
     """
 
     def __init__(self, part: Part) -> None:
@@ -268,7 +268,7 @@ class _Banded(_ByPasses):
         return cone.metric([partial(self._solve, k) for k in range(len(self.outputs))])
 
     def _solve(self, k: int, r: Floats) -> Floats:
-        """Multiply r (n, n_parameters), 0 for the intercept, by the inverse of output k."""
+        """Return r (n, n_parameters), 0 for the intercept, times the inverse of output k."""
         out, n = np.empty_like(r), self.space.layout.n_of_curves
         out[:, :n] = self.outputs[k].solve_curves(r[:, :n])
         out[:, n:] = self.surfaces[k].solve(r)
@@ -276,7 +276,7 @@ class _Banded(_ByPasses):
 
 
 class _Inverse(_ByPasses):
-    """Preconditioned by the inverse of the Hessian of each output's curves, made elsewhere."""
+    """Preconditioned by the inverse Hessian of each output's curves, computed elsewhere."""
 
     def __init__(self, part: Part, inverse: Inverse) -> None:
         super().__init__(part)
@@ -291,14 +291,15 @@ class _Inverse(_ByPasses):
         return self.inverse.step(self.space, self.curvature, gradient, radius, watch, aim)
 
     def metric(self, cone: Cone) -> Metric:
-        raise NotImplementedError  # in a cone others are taken
+        raise NotImplementedError  # other preconditioners are used in a cone
 
 
 class _Dense(_ByPasses):
     """Preconditioned by the whole Hessian of each output, from the first n_sample rows.
 
-    Rows are in random order, so these are a sample. Its diagonal is that of all rows where the
-    sample has too little: functions that few rows reach would be taken for free.
+    Rows are in random order, so these are a sample. Diagonal entries are those of all rows where
+    the sample has too few: functions that are nonzero in few rows would otherwise appear to be
+    free.
     """
 
     def __init__(self, part: Part, n_sample: int) -> None:
@@ -325,7 +326,7 @@ class _Dense(_ByPasses):
         return H
 
     def under(self, part: Part) -> _Dense:
-        """Return the model of another part, with this one's preconditioner."""
+        """Return the model of another part, with the preconditioner of this one."""
         other = copy(self)
         _ByPasses.__init__(other, part)
         other.exact = None
@@ -356,7 +357,7 @@ class _Dense(_ByPasses):
         return self._metric
 
     def _solve(self, k: int, r: Floats) -> Floats:
-        """Multiply r (n, n_parameters), 0 for the intercept, by the inverse of output k."""
+        """Return r (n, n_parameters), 0 for the intercept, times the inverse of output k."""
         out, n = np.zeros_like(r), self.space.layout.n_of_curves
         places = self.places[:-1]
         padded = np.column_stack([r[:, places], np.zeros(len(r))])

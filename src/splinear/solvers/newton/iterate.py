@@ -1,4 +1,4 @@
-"""Points on the way of Newton's method, and what has been computed there."""
+"""Points visited by Newton's method, and values computed there."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from splinear.solvers.problems.problem import Result, Start
 
 __all__ = ["Iterate", "Space", "added", "begin", "dot"]
 
-MOST_EXTRA = 1e32  # curvature of a row: sums over codes are in single precision
+MOST_EXTRA = 1e32  # largest curvature of a row: sums over codes are in single precision
 
-LEAST_BIAS = 1e-15  # an intercept of less is none, to all digits
+LEAST_BIAS = 1e-15  # a smaller intercept is 0 to all digits
 
 
 def begin(rows: RowPasses, total: LossSum, n_threads: int, start: Start | None = None) -> Iterate:
-    """Return the point to start from: an earlier model, if that is better than zero."""
+    """Return the starting point: an earlier model if its objective is smaller, otherwise zero."""
     space, total = Space(rows, total.n_outputs, n_threads, total.bias), total.on_threads(n_threads)
     theta = space.zeros()
     zero = Iterate(space, total, theta, space.zero_scores())
@@ -34,7 +34,7 @@ def begin(rows: RowPasses, total: LossSum, n_threads: int, start: Start | None =
         )
     if start is None or start.coef is None:
         return zero
-    # Leveled before it is scored: in single precision large levels would cost digits.
+    # Leveled before scoring: in single precision large levels would cost digits.
     theta = space.join(np.atleast_2d(start.coef), np.atleast_1d(start.intercept))
     theta = space.leveled(theta)
     first = Iterate(space, total, theta, space.scores(theta))
@@ -42,10 +42,10 @@ def begin(rows: RowPasses, total: LossSum, n_threads: int, start: Start | None =
 
 
 class Iterate:
-    """A point on the way, its intercepts solved for, and what has been computed there.
+    """A point with optimal intercepts, and values computed there.
 
-    What depends on the scores alone stays valid under another layout; see `under`. F becomes its
-    own, and is moved in place.
+    Values that depend only on the scores remain valid under another layout; see `under`. F is owned
+    by the point from now on, and is changed in place.
     """
 
     def __init__(self, space: Space, total: LossSum, theta: Floats, F: Floats) -> None:
@@ -53,7 +53,7 @@ class Iterate:
         self.space, self.total = space, total
         self.theta = space.leveled(space.shifted(theta, shift))
         self.F = space.lifted(F, shift)
-        # What all classes have in common changes no probability, and is kept at 0.
+        # Adding the same to all classes changes no probability, so the common part is kept at 0.
         if space.is_tied:
             self.F -= self.F.mean(axis=0)
         elif space.n_outputs > 1:
@@ -61,13 +61,13 @@ class Iterate:
             self.theta[:, -1] -= common
             self.F -= common
         self.n_iter = 0
-        self.extra: Floats | None = None  # curvature of rows
+        self.extra: Floats | None = None  # additional curvature of rows
         self.n_raised, self.is_cautious = 0, False
-        self.n_product: int | None = None  # rows that products went through on the way here
-        self.proof: Floats | None = None  # of the gap, unless the losses' derivatives are
+        self.n_product: int | None = None  # number of rows that products used on the way here
+        self.proof: Floats | None = None  # dual variables of the gap; None: the losses' slopes
 
     def under(self, layout: Layout) -> Iterate:
-        """Return the same point for other variances; `sums`, `curvature` and `blocks` are kept."""
+        """Return the same point for other variances; keep `sums`, `curvature` and `blocks`."""
         other = copy(self)
         for name in ("pull", "value", "gap"):
             other.__dict__.pop(name, None)
@@ -77,9 +77,9 @@ class Iterate:
         return other
 
     def raised(self, D: Floats) -> Iterate:
-        """Return the same point with extra curvature for rows that a step led astray.
+        """Return the same point with extra curvature for rows that made a step fail.
 
-        The step moved scores by D.
+        D are the changes of scores by that step.
         """
         more = missing_curvature(self.total, self.F, D, self.step_curvature)
         other = self.cautious()
@@ -89,7 +89,7 @@ class Iterate:
         return other
 
     def cautious(self) -> Iterate:
-        """Return the same point with more curvature where losses are nearly straight."""
+        """Return the same point with more curvature where losses are nearly linear."""
         other = copy(self)
         other.__dict__.pop("step_curvature", None)
         other.is_cautious = True
@@ -97,13 +97,13 @@ class Iterate:
 
     @cached_property
     def step_curvature(self) -> Curvature:
-        """The second derivatives that steps are made with."""
+        """The second derivatives used for steps."""
         at = self.total.curvature(self.F, cautious=True) if self.is_cautious else self.curvature
         return at if self.extra is None else at.raised(self.extra)
 
     @property
     def is_bare(self) -> bool:
-        """Whether steps are made with the losses' own second derivatives."""
+        """Whether steps use the losses' own second derivatives."""
         return self.extra is None and not self.is_cautious
 
     @property
@@ -123,7 +123,7 @@ class Iterate:
 
     @cached_property
     def value(self) -> float:
-        """P."""
+        """The objective P."""
         return 0.5 * dot(self.theta, self.pull) + self.losses
 
     @cached_property
@@ -138,13 +138,13 @@ class Iterate:
 
     @cached_property
     def gap(self) -> float:
-        """The least duality gap known: to the losses' derivatives, unless set to another."""
+        """The smallest known duality gap, by default the one to the losses' derivatives."""
         return self.space.gap(self.gradient, self.theta)
 
     def gap_to(self, R: Floats) -> float:
-        """Return the duality gap to R (n_outputs, n_rows), of which every output sums to zero.
+        """Return the duality gap to R (n_outputs, n_rows), which sums to zero for every output.
 
-        Infinite where R is not feasible.
+        It is infinite if R is not feasible.
         """
         gap = self.total.gap(self.F, R)
         if gap == np.inf:
@@ -158,43 +158,43 @@ class Iterate:
 
     @cached_property
     def bends(self) -> Floats:
-        """The sums of the losses' second derivatives over rows, (n_outputs,): those by b."""
+        """The losses' second derivatives with respect to b: sums over rows, (n_outputs,)."""
         return self.space.totals(self.curvature.diagonal)
 
     @cached_property
     def blocks(self) -> list[list[Floats]]:
-        """The diagonal blocks of the losses' Hessian by bands, per output and group of curves."""
+        """The diagonal blocks of the losses' Hessian in bands, per output and group of curves."""
         return self.space.blocks(self.curvature.diagonal)
 
     @cached_property
     def pair_blocks(self) -> list[list[Floats]]:
-        """The same of surfaces; see PairRows.blocks."""
+        """The diagonal blocks of surfaces; see PairRows.blocks."""
         return self.space.pair_blocks(self.curvature.diagonal)
 
     @cached_property
     def ties(self) -> Floats:
-        """What ties the tables of curves to the intercept in the Hessian, (n_outputs, n)."""
+        """The Hessian's entries between tables of curves and b, (n_outputs, n_of_curves)."""
         return self.space.ties(self.curvature.diagonal, self.blocks)
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of P; P = 0 is least. NaN if P is."""
+        """The gap relative to P; 0 if P = 0, which is the minimum, and NaN if P is NaN."""
         return self.gap / self.value if self.value != 0.0 else 0.0
 
     def is_converged(self, tol: float) -> bool:
-        """Tell whether the gap is within tol, and is a proof."""
+        """Return whether the gap is within tol, and is a proof."""
         return bool(self.relative_gap <= tol and self._tilt <= tol * self.value)
 
     @cached_property
     def _tilt(self) -> float:
-        """What other intercepts would gain at most: a gap takes them to be at their best."""
+        """An upper bound of what better intercepts would gain; the gap assumes optimal ones."""
         if not self.space.is_free:
             return 0.0
         slopes = self.space.totals(self.total.gradient(self.F))
         return float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
 
     def results(self, tol: float) -> list[Result]:
-        """Return the models of all outputs, and their certificate."""
+        """Return the models of all outputs, with their certificate."""
         coef = self.space.layout.extended(self.parameters)
         slopes = self.total.gradient(self.F) if self.proof is None else self.proof
         converged = self.is_converged(tol)
@@ -215,11 +215,11 @@ class Iterate:
 
 
 class Space:
-    """Vectors theta (n_outputs, n_parameters + 1): the layout's parameters, and b at the end.
+    """Vectors theta (n_outputs, n_parameters + 1): the layout's parameters, followed by b.
 
-    Parameters that are not used (a feature is constant, or has fewer bins than others) are 0 and
-    take no part; the penalty is that of the others alone. The intercepts are free, unless there is
-    a `bias` B: then they have the penalty 1/2 b^2 / B^2, and are 0 if B is.
+    Unused parameters (of constant features, or beyond the bins of a feature with fewer than others)
+    are 0, and the penalty is that of the used ones alone. The intercepts are free unless there is a
+    `bias` B: then their penalty is 1/2 b^2 / B^2, and they are 0 if B is 0.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class Space:
         self.layout, self.n_rows = rows.layout, rows.n_rows
         self.used = self.layout.used
         self.cone = self.layout.cone
-        # Several outputs are classes: what is added to all of them alike changes no probability.
+        # Several outputs are classes: adding the same to all of them changes no probability.
         are_classes = self.is_free and n_outputs > 1 and self.cone is None
         self.is_tied = are_classes and isinstance(rows, Inverting)
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
@@ -241,15 +241,15 @@ class Space:
         return Space(rows, self.n_outputs, self.n_threads, self.bias)
 
     def zeros(self) -> Floats:
-        """Return the vector 0."""
+        """Return the zero vector."""
         return np.zeros((self.n_outputs, len(self.used) + 1))
 
     def zero_scores(self) -> Floats:
-        """Return the scores of the vector 0."""
+        """Return the scores of the zero vector."""
         return self.rows.zero_scores(self.n_outputs)
 
     def join(self, parameters: Floats, b: Floats) -> Floats:
-        """Return the vector of parameters and intercepts."""
+        """Return the vector of parameters and intercepts; unused parameters become 0."""
         out = np.empty((len(parameters), len(self.used) + 1))
         out[:, :-1], out[:, -1] = parameters, b
         if len(self.layout.unused):
@@ -257,16 +257,16 @@ class Space:
         return out
 
     def shifted(self, theta: Floats, shift: Floats) -> Floats:
-        """Return the vector with other intercepts."""
+        """Return the vector with `shift` added to the intercepts."""
         out = theta.copy()
         out[:, -1] += shift
         return out
 
     def leveled(self, theta: Floats) -> Floats:
-        """Move the levels of curves and categories to the intercept.
+        """Return theta with the levels of curves and categories moved to the intercept.
 
-        No score changes by that, and the penalty is least; else it would be a direction in which
-        the Hessian is almost flat. So would be what classes have in common, which is taken off.
+        This changes no score and minimizes the penalty; otherwise the Hessian would be almost flat
+        in these directions. The same holds for the common part of classes, which is subtracted.
         """
         if not self.has_level and not self.is_tied:
             return theta
@@ -278,12 +278,12 @@ class Space:
         return out
 
     def scores(self, theta: Floats) -> Floats:
-        """F (n_outputs, n_rows)."""
+        """Return the scores F (n_outputs, n_rows)."""
         F = self.rows.scores(theta[:, :-1], self.n_threads)
         return self.lifted(F, np.ascontiguousarray(theta[:, -1]))
 
     def lifted(self, F: Floats, levels: Floats) -> Floats:
-        """Return scores F plus levels (n_outputs,), made in place."""
+        """Return scores F plus levels (n_outputs,), computed in place."""
         return per_row.lifted(F, levels, self.n_threads)
 
     def totals(self, R: Floats) -> Floats:
@@ -295,7 +295,7 @@ class Space:
         return per_row.moved(F, D, share, self.n_threads)
 
     def sums(self, R: Floats) -> Floats:
-        """Return the gradient of sum(R * F) by theta."""
+        """Return the gradient of sum(R * F) with respect to theta."""
         return self.join(self.rows.sums(R, self.n_threads), self.totals(R))
 
     def stiffen(self, theta: Floats) -> Floats:
@@ -305,7 +305,7 @@ class Space:
         return out
 
     def soften(self, theta: Floats) -> Floats:
-        """Undo stiffen(), where the intercept has a penalty."""
+        """Return the inverse of `stiffen`, for intercepts with a penalty."""
         curves = self.layout.soften(theta[:, :-1], self.n_threads)
         return self.join(curves, theta[:, -1] / self.stiffness_of_b)
 
@@ -317,17 +317,18 @@ class Space:
             to[:, self.layout.unused] = 0.0
 
     def snapped(self, theta: Floats) -> Floats:
-        """Return a vector of the cone, but for rounding, as one inside it."""
+        """Return a vector that is in the cone up to rounding as one exactly inside."""
         if self.cone is None:
             return theta
         return np.column_stack([self.cone.snapped(theta[:, :-1]), theta[:, -1]])
 
     def gap(self, gradient: Floats, theta: Floats) -> float:
-        """Return the part of the gap at theta that the penalty has, and the cone if there is one.
+        """Return the penalty's part of the duality gap at theta, and the cone's if there is one.
 
-        It is 1/2 g'K g, the gradients by b and by levels counting as 0, as they are. In the cone
-        A theta >= 0 it is the least 1/2 h'K h + m'A theta with h = g - A'm over m >= 0: theta then
-        costs m'A theta more than where inequalities with a multiplier are equations.
+        It is 1/2 g'K g, where the gradients with respect to b and levels, which are 0 up to
+        rounding, are set to 0. In the cone A theta >= 0 it is the minimum of 1/2 h'K h + m'A theta
+        with h = g - A'm over m >= 0: compared to equality in the inequalities with a multiplier,
+        theta costs m'A theta more.
         """
         g, of_b = self._without_levels(gradient), 0.0
         if not self.is_free:
@@ -340,7 +341,7 @@ class Space:
         return max(0.0, 0.5 * dot(h, self.layout.soften(h)) + dot(m, slacks)) + of_b
 
     def _without_levels(self, gradient: Floats) -> Floats:
-        """Return a gradient by the parameters, those by levels being 0."""
+        """Return a gradient with respect to the parameters, with 0 along levels."""
         g = np.where(self.used, gradient[:, :-1], 0.0)
         if self.has_level:
             for group, part in zip(self.layout.groups, self.layout.split(g), strict=True):
@@ -349,14 +350,15 @@ class Space:
         return g
 
     def blocks(self, H: Floats) -> list[list[Floats]]:
-        """Return the blocks of sum_i h_i B_i B_i' on its diagonal, for each row h of H and group.
+        """Return the diagonal blocks of sum_i h_i B_i B_i', for each row h of H and each group.
 
-        By bands, in shapes (n_features, stride, support); a gap's row holds the sum of h over gaps.
+        They are in bands, (n_features, stride, support); the row of a gap holds the sum of h over
+        gaps.
         """
         return self.rows.blocks(H, self.n_threads)
 
     def pair_blocks(self, H: Floats) -> list[list[Floats]]:
-        """Return the same of surfaces; see PairRows.blocks."""
+        """Return the blocks of surfaces; see PairRows.blocks."""
         pairs = self.rows.pairs
         none: list[list[Floats]] = [[] for _ in range(self.n_outputs)]
         return none if pairs is None else pairs.blocks(H, self.n_threads)
@@ -364,7 +366,8 @@ class Space:
     def ties(self, H: Floats, blocks: list[list[Floats]]) -> Floats:
         """Return sum_i h_i B_i of curves for each row h of H, (n_outputs, n_of_curves).
 
-        Functions that sum to one have it in their blocks; else it takes a pass over the rows.
+        If the functions sum to one it follows from the blocks; otherwise it takes a pass over the
+        rows.
         """
         if not all(group.embedding.basis.is_partition for group in self.layout.groups):
             return self.rows.raw_sums(H, self.n_threads)[:, : self.layout.n_of_curves]
@@ -375,11 +378,11 @@ class Space:
 
 
 def added(to: Floats, share: float, more: Floats) -> Floats:
-    """Return to + share * more, made in place."""
+    """Return to + share * more, computed in place."""
     _core.add_scaled(to, share, more)
     return to
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """Return the sum of products."""
+    """Return the sum of the products of all entries."""
     return float(np.vdot(a, b))

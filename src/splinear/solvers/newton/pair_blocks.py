@@ -1,4 +1,4 @@
-"""The Hessian of surfaces, one block per surface, banded over its nodes."""
+"""The Hessian of surfaces: one block per surface, banded over its nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SurfaceBlocks"]
 
 
 class SurfaceBlocks:
-    """The blocks of all surfaces for one output, factored: a preconditioner."""
+    """The factored blocks of all surfaces of one output, as a preconditioner."""
 
     def __init__(self, layout: Layout, blocks: Sequence[Floats]) -> None:
         self.layout = layout
@@ -24,7 +24,7 @@ class SurfaceBlocks:
         self.factors = [factored_surfaces(group, own) for group, own in pairs]
 
     def solve(self, r: Floats) -> Floats:
-        """Multiply flat vectors (..., n_parameters) by the inverse; return the part of surfaces."""
+        """Return the surfaces' part of flat vectors (..., n_parameters) times the inverse."""
         parts = zip(self.layout.pairs, self.factors, self.layout.split_pairs(r), strict=True)
         solved = [_solved(group, factor, part) for group, factor, part in parts]
         return self.layout.join(solved)

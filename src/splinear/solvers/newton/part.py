@@ -1,4 +1,4 @@
-"""What Newton's method looks at to make a step: all rows, or a sample of them."""
+"""The rows that a step of Newton's method is based on: all of them, or a sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Part"]
 
 
 class Part:
-    """The Hessian's own view of a point: all rows, or some n of them, which stand for all."""
+    """The rows used for the Hessian at a point: all, or a sample of about n."""
 
     def __init__(self, at: Iterate, n: int) -> None:
         self.is_whole = n > at.space.rows.n_sampled
@@ -26,19 +26,19 @@ class Part:
 
     @cached_property
     def seen(self) -> Blocks:
-        """The blocks of curves, as these rows have them."""
+        """The diagonal blocks of curves from these rows."""
         return self._at.blocks if self._is_own else self.space.blocks(self.curvature.diagonal)
 
     @cached_property
     def ties(self) -> Floats:
-        """What ties the tables of curves to the intercept."""
+        """The coupling of curves' tables to the intercept."""
         if self._is_own:
             return self._at.ties
         return self.space.ties(self.curvature.diagonal, self.seen)
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """What makes up for functions that a sample has too few rows of."""
+        """The correction for functions that are nonzero in too few rows of a sample, or None."""
         at = self._at
         if self.is_whole or at.space.rows.is_here or self.space.n_rows >= at.space.n_rows:
             return None
@@ -49,12 +49,12 @@ class Part:
 
     @property
     def blocks(self) -> Blocks:
-        """The blocks of curves, calibrated."""
+        """The diagonal blocks of curves, calibrated."""
         return [one[: len(self.space.layout.groups)] for one in self._all_blocks]
 
     @property
     def pair_blocks(self) -> Blocks:
-        """The blocks of surfaces, calibrated."""
+        """The diagonal blocks of surfaces, calibrated."""
         if not self.space.layout.pairs:
             return self._seen_of_pairs
         return [one[len(self.space.layout.groups) :] for one in self._all_blocks]
@@ -71,9 +71,9 @@ class Part:
         return own if self.calibration is None else self.calibration.added(own)
 
     def inverse(self) -> Inverse | None:
-        """Return the inverse of the Hessian that the rows themselves can make, if they can.
+        """Return the inverse of the Hessian if the rows can compute it, otherwise None.
 
-        The blocks of the point itself will do for that, which are known.
+        For all rows, the blocks at the point itself are accurate enough, and known already.
         """
         rows = self.space.rows
         if not isinstance(rows, Inverting):
@@ -82,9 +82,9 @@ class Part:
         return rows.inverse(self.space, self.curvature, blocks)
 
     def of_dense(self, n: int) -> tuple[Space, Curvature, Blocks, Calibration | None]:
-        """Return rows whose first n make the dense preconditioner, and what is known of them.
+        """Return a space whose first n rows make the dense preconditioner, and values for it.
 
-        That is their blocks, and what these lack.
+        These are the curvature, the blocks of curves, and their calibration (or None).
         """
         space, curvature = self.all_rows, self.all_curvature
         if space.rows.is_here:

@@ -1,4 +1,4 @@
-"""What Newton's method needs of the rows: a few passes over all of them, and a sample."""
+"""The interface of rows for Newton's method: a few passes over all of them, and samples."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Inverse(Protocol):
     """Matrices, one per output."""
 
     def times(self, theta: Floats) -> Floats:
-        """Multiply theta (n_outputs, n_parameters + 1) by them."""
+        """Return the matrices times theta (n_outputs, n_parameters + 1)."""
         ...
 
 
 @runtime_checkable
 class Stepping(Inverse, Protocol):
-    """An inverse that steps are made with where it is: vectors do not come and go."""
+    """An inverse that computes whole steps where it is stored, without moving vectors."""
 
     def step(
         self,
@@ -43,7 +43,7 @@ class Stepping(Inverse, Protocol):
     ) -> Step:
         """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius.
 
-        H is the Hessian of all rows of the space. Free intercepts are at their best in the end.
+        H is the Hessian of all rows of the space. Free intercepts are optimal at the end.
         """
         ...
 
@@ -51,24 +51,25 @@ class Stepping(Inverse, Protocol):
 class RowPasses(Protocol):
     """Rows, wherever they are.
 
-    `solvers.rows.training_rows.TrainingRows` has them here; `splinear.dask.passes.RemoteRows`
-    has workers that hold them. An array of one number per row, (n_outputs, n_rows), is what the
-    rows make of it: Newton's method applies NumPy's functions to it, and hands it back.
+    `solvers.rows.training_rows.TrainingRows` has them in memory; for
+    `splinear.dask.passes.RemoteRows`, workers hold them. Arrays with one number per row,
+    (n_outputs, n_rows), are of a type that the rows choose: Newton's method only applies NumPy
+    functions to them and passes them back.
     """
 
     @property
     def layout(self) -> Layout:
-        """The terms."""
+        """The terms of the model."""
         ...
 
     @property
     def n_rows(self) -> int:
-        """Rows that count."""
+        """Number of rows with a weight above 0."""
         ...
 
     @property
     def n_values(self) -> int:
-        """Values that a pass reads."""
+        """Number of values that a pass reads."""
         ...
 
     @property
@@ -78,22 +79,22 @@ class RowPasses(Protocol):
 
     @property
     def is_here(self) -> bool:
-        """Whether the rows themselves are available, and not only passes over them."""
+        """Whether the rows themselves are accessible, and not only passes over them."""
         ...
 
     @property
     def n_sampled(self) -> int:
-        """Rows that a sample of them may have at most; 0: passes go through all."""
+        """Largest number of rows in a sample; 0 if passes always use all rows."""
         ...
 
     @property
     def value_price(self) -> float:
-        """What a value costs in a pass over the rows: numbers that are multiplied and added."""
+        """Cost of a value in a pass over the rows: numbers that are multiplied and added."""
         ...
 
     @property
     def pairs(self) -> PairRows | None:
-        """The rows as surfaces see them; None: there are none."""
+        """The rows as coded for surfaces; None if there are none."""
         ...
 
     def with_layout(self, layout: Layout) -> RowPasses:
@@ -101,61 +102,62 @@ class RowPasses(Protocol):
         ...
 
     def first(self, n: int) -> TrainingRows:
-        """Return some n rows, drawn at random, that are here."""
+        """Return n random rows, in memory."""
         ...
 
     def sampled(
         self, curvature: Curvature, n: int, n_threads: int = 1
     ) -> tuple[TrainingRows, Curvature]:
-        """Return about n rows and their second derivatives, which stand for all."""
+        """Return about n rows in memory that represent all rows, and their second derivatives."""
         ...
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
-        """Return the scores of all rows."""
+        """Return the scores of all rows, (n_outputs, n_rows)."""
         ...
 
     def zero_scores(self, n_outputs: int) -> Floats:
-        """Return the scores of parameters that are 0."""
+        """Return the scores of zero parameters, (n_outputs, n_rows)."""
         ...
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the derivative of sum(R * scores(parameters)) by parameters."""
+        """Return the derivative of sum(R * scores(parameters)) with respect to parameters."""
         ...
 
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the same derivative by the entries of tables."""
+        """Return the same derivative with respect to the entries of tables."""
         ...
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
-        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i', for each row h of H and each group."""
         ...
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
-        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        """Return `scores` and `sums` for X without rounding, in one pass over it."""
         ...
 
 
 @runtime_checkable
 class Inverting(Protocol):
-    """Rows that can tell the inverse of the Hessian, which others leave to who has them here."""
+    """Rows that can compute the inverse of the Hessian themselves."""
 
     def inverse(
         self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
     ) -> Inverse | None:
-        """Return about the inverse of each output's Hessian; None: there is none.
+        """Return approximate inverses of each output's Hessian, or None if it cannot.
 
-        Of curves that are not many; `blocks` are those of all rows.
+        Only for a moderate number of curves; `blocks` are those of all rows.
         """
         ...
 
 
 @runtime_checkable
 class Thinning(Protocol):
-    """Rows that can tell how thinned terms hang together, which others leave to the core."""
+    """Rows that can compute products of thinned terms themselves, instead of the core."""
 
     def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:
-        """Return what makes matrices sum_i h_i t_i t_i' of several h (n,), over the first n rows.
+        """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n,).
 
-        t_i are the thinned functions of row i that rows can reach, and a one.
+        The sum is over the first n rows. t_i are the values of the thinned functions in row i,
+        without those that no row reaches, and a one.
         """
         ...

@@ -1,4 +1,4 @@
-"""Newton's method for growing C, each solution leading to the next."""
+"""Newton's method for increasing C, each solution starting the next."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["newton_path"]
 
-# How far the next start goes on in the direction of the last change, the change being measured by
-# the logarithm of C: models change less and less, so not all the way.
+# How far the next start extrapolates the last change of the model, which is measured relative to
+# the change of log C. Models change less and less, so not all the way.
 REACH = 0.5
 
 
@@ -26,9 +26,9 @@ def newton_path(
     stopping: Stopping,
     start: Start | None = None,
 ) -> list[list[Result]]:
-    """Minimize with all variances times each C in turn; one result per output for each.
+    """Minimize with all variances times each C in turn; return one result per output for each C.
 
-    Fewer than there are Cs if the watch stopped it.
+    There are fewer results if the watch stopped the path.
     """
     path: list[list[Result]] = []
     for k, C in enumerate(Cs):
@@ -43,7 +43,7 @@ def newton_path(
 
 
 def _next_start(path: list[list[Result]], Cs: Sequence[float]) -> Start:
-    """Go on from the last model; `Cs` are those of the last two (or one) and of the next."""
+    """Extrapolate the last models; `Cs` are the last one or two values, and the next."""
     coef, intercept = stack(path[-1])
     if len(path) > 1 and Cs[0] != Cs[1]:
         before, now, to = np.log(Cs)

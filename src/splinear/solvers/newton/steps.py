@@ -1,4 +1,4 @@
-"""Steps of Newton's method, and how accurate they have to be."""
+"""Steps of Newton's method, and the accuracy they need."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from splinear._types import Floats
 __all__ = ["ENOUGH", "FARTHEST_PROVEN", "MAX_CG", "Aim", "Length", "Step"]
 
 MAX_CG = 300  # products with the Hessian in a step
-ENOUGH = 0.3  # of the tolerance: the gap of the model at which a step may end
-FARTHEST_PROVEN = 1.0  # a row's score may move by that in a step whose model proves something
+ENOUGH = 0.3  # a step may end when the gap of its model is at most this share of the tolerance
+FARTHEST_PROVEN = 1.0  # a step proves a gap only if no row's score moves by more than this
 
 
 @dataclass(frozen=True)
 class Aim:
     """When conjugate gradients may end.
 
-    What is left of the gradient may be `accuracy` of it; or so little that the gap of the model is
-    small against that of the objective which is asked for, `gap`. It must be, if this can be the
-    last step.
+    They end when the residual is at most `accuracy` times the gradient, or when the gap of the
+    model is small compared to `gap`, the requested gap of the objective. The latter is required if
+    this can be the last step.
     """
 
     accuracy: float
@@ -29,19 +29,19 @@ class Aim:
     is_quadratic: bool
 
     def beyond_model(self, scores: Floats, decrease: float) -> float:
-        """Return about what the losses add to the gap of a step's model; see `newton`."""
+        """Return an estimate of the losses' part of a step's gap; see `solvers.newton.descent`."""
         if self.is_quadratic:
             return 0.0
         reach = _farthest(scores)
         return 0.25 * reach**2 * decrease if reach <= FARTHEST_PROVEN else np.inf
 
     def is_near(self, scores: Floats, decrease: float) -> bool:
-        """Tell whether that is little."""
+        """Return whether this part is small compared to `gap`."""
         return self.beyond_model(scores, decrease) <= ENOUGH * self.gap
 
 
 def _farthest(scores: Floats) -> float:
-    """Return the largest of absolute numbers."""
+    """Return the largest absolute value."""
     if not isinstance(scores, np.ndarray):
         return float(np.abs(scores).max(initial=0.0))
     return float(max(scores.max(initial=0.0), -scores.min(initial=0.0)))  # without a copy
@@ -49,12 +49,12 @@ def _farthest(scores: Floats) -> float:
 
 @dataclass
 class Step:
-    """Where a quadratic model is least, or nearly so."""
+    """An (approximate) minimum of a quadratic model."""
 
     to: Floats
-    scores: Floats | None  # of all rows, if the model was of all
+    scores: Floats | None  # of all rows, if the model used all
     decrease: float  # of the quadratic model
-    left: float  # the gap of that model
+    left: float  # the gap of the model
     n_products: int  # with the Hessian
     length: float  # in the norm of the preconditioner
     at_edge: bool
@@ -62,9 +62,9 @@ class Step:
 
 @dataclass
 class Length:
-    """Squared lengths in the norm of the preconditioner, without products by it.
+    """Squared lengths in the norm of the preconditioner, without products with it.
 
-    Of the step, of the direction, and the product of both.
+    `step` and `direction` are those of the step and the direction, `both` is their inner product.
     """
 
     radius: float
@@ -73,9 +73,9 @@ class Length:
     both: float = 0.0
 
     def go(self, t: float) -> tuple[float, bool]:
-        """Go t along the direction, or up to the radius; return how far, and whether to there."""
+        """Move by t along the direction, or to the radius; return t, and whether it is there."""
         longer = self.step + 2.0 * t * self.both + t * t * self.direction
-        edge = self.radius * self.radius  # a power would raise an error beyond the largest number
+        edge = self.radius * self.radius  # `radius**2` would raise an error if it overflows
         at_edge = longer >= edge
         if at_edge:
             room = edge - self.step
@@ -86,6 +86,6 @@ class Length:
         return t, at_edge
 
     def turn(self, t: float, beta: float, rz: float) -> None:
-        """Take the next direction, z + beta times the last, after going t along that."""
+        """Switch to the direction z + beta times the last one, after moving by t."""
         self.both = beta * (self.both + t * self.direction)
         self.direction = rz + beta * beta * self.direction

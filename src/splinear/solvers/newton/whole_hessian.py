@@ -23,29 +23,29 @@ __all__ = [
     "penalty_entries",
 ]
 
-MAX_DENSE = 2500  # coefficients per output, up to which the matrix may be formed
-FEW_SAMPLED = 0.5  # of a function's part of the diagonal
+MAX_DENSE = 2500  # largest number of coefficients per output for which the matrix may be formed
+FEW_SAMPLED = 0.5  # of a function's diagonal entry: below this share, the one of all rows is used
 
 
 def forms_hessian(layout: Layout) -> bool:
-    """Tell whether the Hessian of one output's curves is small enough to be formed."""
+    """Return whether the Hessian of one output's curves is small enough to be formed."""
     return layout.n_free_of_curves < MAX_DENSE
 
 
 def entries_per_row(space: Space) -> float:
-    """Return how many functions of all curves are not zero in a row."""
+    """Return how many functions of all curves are nonzero in a row, on average."""
     n_terms = sum(group.n_features for group in space.layout.groups)
     per_row = space.layout.functions_per_row
     return per_row * space.rows.n_values / (space.rows.n_rows * max(1, n_terms))
 
 
 class WholeHessian:
-    """Where parameters stand in the matrix: those that are free, and the intercept at the end.
+    """The dense matrix over the used parameters of curves, with the intercept at the end.
 
     Attributes
     ----------
     places : ndarray of shape (n,)
-        Where each row of the matrix stands in a vector theta; the intercept is the last of both.
+        The index of each row of the matrix in a vector theta; the intercept is last in both.
     """
 
     def __init__(self, space: Space) -> None:
@@ -53,7 +53,7 @@ class WholeHessian:
         used = space.used[: space.layout.n_of_curves]
         raw = used.copy()
         for group, own in zip(space.layout.groups, space.layout.split(raw), strict=True):
-            if group.has_gaps:  # a gap counts in its curve, even if it has no deviation
+            if group.has_gaps:  # a gap contributes to its curve even without a deviation
                 own[:, -1] = True
         self._raw = numbered(raw)
         self._free = np.append(self._raw[used], int(raw.sum()))
@@ -69,12 +69,12 @@ class WholeHessian:
         n_sample: int,
         more: Iterable[Floats] = (),
     ) -> Floats:
-        """Return the part that the rows have, from the first n_sample of them.
+        """Return the rows' part of the Hessian, from the first n_sample of them.
 
-        `h` are the second derivatives of all rows. Rows are in random order, so the first are a
-        sample. The diagonal is that of all rows, which the `blocks` have, where the sample has too
-        little: functions that few rows reach would be taken for free. `more` are
-        matrices (n_features, stride, stride) that are added, one per group of curves.
+        `h` are the second derivatives of all rows. Rows are in random order, so the first ones are
+        a sample. Diagonal entries are those of all rows, taken from `blocks`, where the sample has
+        too few: functions that are nonzero in few rows would otherwise appear to be free. `more`
+        are matrices (n_features, stride, stride) that are added, one per group of curves.
         """
         H = self.raw(h, n_sample)
         if n_sample < self.space.n_rows:
@@ -88,7 +88,7 @@ class WholeHessian:
         return self.finished(H)
 
     def raw(self, h: Floats, n_sample: int) -> Floats:
-        """Return the matrix of the first rows, in terms of tables, in which gaps stand alone."""
+        """Return the matrix of the first rows, scaled to all, with respect to tables."""
         space, n = self.space, int(self._free[-1]) + 1
         share = n_sample / space.n_rows
         H: Floats = _core.hessian_some(
@@ -102,12 +102,12 @@ class WholeHessian:
         return H.reshape(n, n)
 
     def diagonal(self, h: Floats, blocks: list[Floats]) -> Floats:
-        """Return the diagonal of that of all rows."""
+        """Return the diagonal of the matrix of all rows."""
         flat = np.concatenate([own[:, :, 0].ravel() for own in blocks])
         return np.append(flat[self._raw >= 0], h.sum())
 
     def finished(self, H: Floats) -> Floats:
-        """Return a matrix of tables as that of parameters; levels are left to the intercept."""
+        """Return the matrix with respect to parameters, given that of tables; leave levels to b."""
         space, n = self.space, len(H)
         of_level = float(H[-1, -1]) * space.has_level
         H[-1, -1] += space.stiffness_of_b
@@ -118,7 +118,7 @@ class WholeHessian:
         return H
 
     def add_penalty(self, H: Floats, layout: Layout) -> None:
-        """Add the penalty of a layout of the same parameters, in place."""
+        """Add the penalty of a layout with the same parameters, in place."""
         for to, beside, values in penalty_entries(layout, self._place):
             H[to, beside] += values
 
@@ -126,9 +126,9 @@ class WholeHessian:
 def penalty_entries(
     layout: Layout, places: AnyArray
 ) -> Iterator[tuple[AnyArray, AnyArray, Floats]]:
-    """Yield rows, columns and entries of the penalty's matrix; no entry twice at a time.
+    """Yield rows, columns and entries of the penalty's matrix; indices are unique in each yield.
 
-    `places` are the numbers of parameters in the matrix, -1 of those that are not in it.
+    `places` are the indices of parameters in the matrix, -1 for those that are not in it.
     """
     for group, at in zip(layout.groups, layout.split(places), strict=True):
         bands = group.penalty_bands
@@ -148,10 +148,10 @@ def numbered(mask: AnyArray) -> AnyArray:
 
 @dataclass(frozen=True, eq=False)
 class _Tie:
-    """How one feature's coefficients hang together with its gap, and with the intercept.
+    """How the coefficients of one feature are coupled to its gap, and to the intercept.
 
-    `level` are the numbers of those that its level is a mean of, by `weights`; `curve` those of
-    which a gap has the mean, by `mean`.
+    `level` are the indices of the coefficients whose mean by `weights` is the curve's level;
+    `curve` are those whose mean by `mean` is part of the value of a gap.
     """
 
     level: AnyArray
@@ -161,7 +161,7 @@ class _Tie:
     gap: int
 
     def apply(self, H: Floats, of_level: float) -> None:
-        """Tie the gap to its curve, and leave the level to the intercept."""
+        """Couple the gap to its curve, and leave the level to the intercept."""
         if len(self.curve):
             H[self.curve] += self.mean[:, None] * H[self.gap]
             H[:, self.curve] += H[:, self.gap][:, None] * self.mean
@@ -170,7 +170,7 @@ class _Tie:
 
 
 def _ties(group: TermGroup, places: AnyArray) -> Iterator[_Tie]:
-    """Yield those of a group's features, if there are any."""
+    """Yield the couplings of a group's features, if there are any."""
     if not (group.has_gaps or group.has_level):
         return
     for j in np.flatnonzero(group.used.any(axis=1)):
