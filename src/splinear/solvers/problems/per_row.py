@@ -46,7 +46,7 @@ def raised(H: Floats, extra: Floats, n_threads: int) -> Floats:
 
 
 def taken(H: Floats, numbers: AnyArray, n_threads: int) -> Floats:
-    """Return those of the rows of these numbers."""
+    """Return the columns of H (n_outputs, n_rows) for the rows at these indices."""
     if _is_here(H) and H.flags.c_contiguous:
         some: Floats = _core.take_rows(H, numbers.astype(np.int64, copy=False), n_threads)
         return some

@@ -1,1 +1,1 @@
-"""How smooth terms are, chosen from the data, and what the rows tell about a model."""
+"""Smoothness of terms, chosen from the data, and the information that rows have about a model."""

@@ -1,14 +1,14 @@
 """Which rows choose the smoothness, and which of two choices is better on held-out rows.
 
-- Narrow tables: REML, a variance per term (`solvers.reml.smoothness`). Variances do not depend
-  on the number of rows, so of many rows a sample decides.
-- Wide tables: there REML sees each term as if the others were known, and counts degrees of freedom
-  twice where terms say the same thing; its variances come out too small. So a sample of the rows is
-  divided: on one part REML finds a variance per term, and one number for all; on the other part the
-  models of both, with all variances times 1, 8, 64, ..., are compared, and the best is taken.
-- Crowded tables, which are narrow, but have few rows for the curves of all their classes: the same
-  may happen there, if the classes hardly overlap. So they are divided, too, and REML's variances
-  are given up only where others are clearly better: by more than chance makes of the loss.
+- Narrow tables: REML, one variance per term (`solvers.reml.smoothness`). Variances do not depend
+  on the number of rows, so if there are many rows a sample decides.
+- Wide tables: here REML treats each term as if the others were known, counts degrees of freedom
+  twice if terms are related, and its variances are too small. So a sample of the rows is split: on
+  one part REML finds one variance per term, and one factor for all terms; on the other part the
+  models of both, with all variances times 1, 8, 64, ..., are compared, and the best is used.
+- Crowded tables, which are narrow but have few rows for the curves of all their classes: the same
+  may happen there if the classes hardly overlap. So they are split, too, and the variances of REML
+  are replaced only if others are clearly better, by more than the random error of the loss.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["WIDE", "choose", "choose_with_pairs", "enough_rows", "final_edf"]
 
-WIDE, FEW_ROWS = 200, 20  # a table is wide from this many terms on, or if a term has so few rows
-LEAST_ROWS = 200  # that can be divided
-LEAST_OF_CROWDED = 400  # of a crowded table: a hundred are held out, and can object to REML
-MOST_ROWS = 50_000  # that REML looks at...
-ROWS_PER_LEVEL = 5  # ...unless a category needs more: its variance is that of single levels
-MOST_VALUES = 10**8  # of a wide table that a pass over its sample reads, all outputs counted
-# Blocks alone overestimate degrees of freedom more and more, and it is better to stop early.
+WIDE, FEW_ROWS = 200, 20  # a wide table has at least so many terms, or at most so few rows per term
+LEAST_ROWS = 200  # smallest number of rows that is split
+LEAST_OF_CROWDED = 400  # the same for crowded tables: a hundred rows are held out to check REML
+MOST_ROWS = 50_000  # largest number of rows for REML...
+ROWS_PER_LEVEL = 5  # ...unless a category needs more, because its variance is that of single levels
+MOST_VALUES = 10**8  # of a wide table read per pass over its sample, times the number of outputs
+# Diagonal blocks overestimate degrees of freedom more and more, so it is better to stop early.
 SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
-HELD_OUT = 0.25  # of the rows of a wide table
-# Larger variances are tried as long as they are better; fewer where there are many more rows than
-# in the sample, which will say more than the prior does.
+HELD_OUT = 0.25  # share of the rows of a wide table
+# Larger variances are tried as long as they are better. Fewer are tried if there are many more rows
+# than in the sample, because these outweigh the prior.
 GROWTH, MOST_TRIALS, MOST_TRIALS_OF_MANY = 8.0, 3, 2
-MANY = 4  # times the rows of the sample
-BETTER = 0.98  # of the loss so far: what a larger variance must reach to be worth its while
-TRIAL_TOL = 1e-2  # of models that are compared
+MANY = 4  # times as many rows as in the sample
+BETTER = 0.98  # relative to the best loss: what a larger variance must reach
+TRIAL_TOL = 1e-2  # tolerance of the models that are compared
 
 TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
 WeightOf = Callable[[TrainingRows], float]
@@ -63,8 +63,8 @@ def choose(
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
-    totals_of(rows) are the sums of losses over some rows, and weight_of(rows) is their weight in
-    all.
+    totals_of(rows) returns the sums of losses over some rows, and weight_of(rows) their total
+    weight.
     """
     if rows.n_rows >= LEAST_ROWS:
         if not _is_narrow(rows, weight_of):
@@ -75,7 +75,7 @@ def choose(
 
 
 def _of_wide(trials: _Trials, weight_of: WeightOf) -> Smoothness:
-    """Compare one number for all terms with a variance per term."""
+    """Compare one factor for all terms with one variance per term."""
     for pooled in (True, False):
         trials.compare(trials.by_reml(weight_of, wide=True, pooled=pooled))
         if trials.is_stopped:
@@ -84,7 +84,7 @@ def _of_wide(trials: _Trials, weight_of: WeightOf) -> Smoothness:
 
 
 def _of_crowded(rows: TrainingRows, trials: _Trials, weight_of: WeightOf) -> Smoothness:
-    """Choose by REML, unless rows held out clearly prefer other variances."""
+    """Choose by REML, unless other variances are clearly better on held-out rows."""
     trials.better = 1.0 - 1.0 / np.sqrt(trials.n_held_out)
     trials.compare(trials.by_reml(weight_of))
     if not trials.is_stopped:
@@ -103,9 +103,9 @@ def choose_with_pairs(
     weight_of: Callable[[TrainingRows], float],
     curves: Smoothness,
 ) -> Smoothness:
-    """Choose the variances of surfaces, which rows.layout has, too; `curves` were chosen without.
+    """Choose the variances of the surfaces of rows.layout; `curves` were chosen without them.
 
-    Those of curves are chosen anew, unless rows held out have chosen them.
+    The variances of curves are chosen again, unless they were chosen on held-out rows.
     """
     few = rows.first(_enough(rows.layout))
     layout = curves.layout.with_pairs(rows.layout.pairs)
@@ -130,7 +130,7 @@ def _is_narrow(rows: TrainingRows, weight_of: Callable[[TrainingRows], float]) -
 
 
 def _is_crowded(rows: TrainingRows, totals_of: TotalsOf, weight_of: WeightOf) -> bool:
-    """Tell whether there are few rows for the curves of all classes, and enough to divide."""
+    """Return whether there are few rows for the curves of all classes, but enough to split."""
     if rows.n_rows < LEAST_OF_CROWDED:
         return False
     n_classes = max(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
@@ -158,13 +158,13 @@ def final_edf(
 
 
 def _enough(layout: Layout) -> int:
-    """Return the number of rows that are enough for REML."""
+    """Return the number of rows that suffices for REML."""
     most_levels = max((g.size for g in layout.groups if g.levels is not None), default=0)
     return enough_rows(most_levels)
 
 
 def enough_rows(most_levels: int) -> int:
-    """Return the number of rows that are enough for REML, given the most levels of a category."""
+    """Return the number of rows that suffices for REML, given the most levels of a category."""
     return max(MOST_ROWS, ROWS_PER_LEVEL * most_levels)
 
 
@@ -191,7 +191,7 @@ def _by_reml(
 
 @dataclass
 class _Trials:
-    """Models trained on some rows, `fit`, and compared on what `all` has more."""
+    """Models trained on the rows `fit`, and compared on the other rows of `all`."""
 
     fit: TrainingRows
     all: TrainingRows
@@ -201,13 +201,13 @@ class _Trials:
     better: float = BETTER
     best_loss: float = np.inf
     _best: Smoothness | None = None
-    has_other: bool = False  # than the first that was tried
+    has_other: bool = False  # whether it is not the first one tried
     n_turns: int = 0
     n_trials: int = 0
 
     @classmethod
     def divide(cls, rows: TrainingRows, totals_of: TotalsOf, stopping: Stopping) -> _Trials:
-        """Divide a sample of the rows."""
+        """Split a sample of the rows."""
         n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
         most = int(np.clip(MOST_VALUES // (_n_curves(rows.layout) * n_outputs), 4_000, MOST_ROWS))
         n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
@@ -219,33 +219,33 @@ class _Trials:
 
     @property
     def n_held_out(self) -> int:
-        """The number of rows that models are compared on."""
+        """The number of rows on which models are compared."""
         return self.all.n_rows - self.fit.n_rows
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a limit has been reached, or someone wants to stop."""
+        """Whether a limit has been reached, or the user wants to stop."""
         return bool(self.stopping.watch.poll())
 
     @property
     def onward(self) -> Stopping:
-        """How the next choice is watched: after those before."""
+        """The stopping rule of the next choice, which counts turns from the previous ones on."""
         return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
 
     def by_reml(
         self, weight_of: WeightOf, *, wide: bool = False, pooled: bool = False
     ) -> Smoothness:
-        """Choose variances on the rows that models are trained on."""
+        """Return the variances that REML chooses on the training part."""
         return _by_reml(self.fit, self.totals_of, self.onward, weight_of, wide=wide, pooled=pooled)
 
     @property
     def best(self) -> Smoothness:
-        """The best so far."""
+        """The best choice so far."""
         assert self._best is not None
         return replace(self._best, n_turns=self.n_turns)
 
     def compare(self, found: Smoothness) -> None:
-        """Try the variances found, and larger ones as long as these are better."""
+        """Try the variances found, and larger ones as long as they are better."""
         self.n_turns += found.n_turns
         layout, starts, last = found.layout, found.starts, np.inf
         for _ in range(self.most):
@@ -275,7 +275,7 @@ class _Trials:
         return points
 
     def _loss(self, points: Sequence[Iterate]) -> float:
-        """Return the losses of the rows held out."""
+        """Return the sum of the losses of the held-out rows."""
         n_fit, loss = self.fit.n_rows, 0.0
         pairs = zip(self.totals_of(self.fit), self.totals_of(self.all), strict=True)
         for point, (of_fit, of_all) in zip(points, pairs, strict=True):

@@ -1,4 +1,4 @@
-"""From the rows to the information that a fitted model keeps of them."""
+"""Computation of the Fisher information that is stored with a fitted model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from splinear.solvers.problems.loss_sums import Curvature, LossSum, misfit
 
 __all__ = ["gather"]
 
-MOST_COUPLED = 1_000  # rows of the matrix of thinned terms, all outputs counted
+MOST_COUPLED = 1_000  # largest number of rows of the matrix of thinned terms, over all outputs
 PIECES = (16, 12, 8, 6, 4)  # of thinned curves: as many as the matrix has room for
-# Rows that say how terms hang together, which takes a product for each pair of them; what there is
-# to say of one term all rows do.
+# Rows used for the coupling between terms, which takes one product per pair of terms. The blocks of
+# single terms use all rows.
 LEAST_ROWS, MOST_ROWS, MOST_PRODUCTS = 3_072, 8_192, 2_000_000
 
 
@@ -35,8 +35,8 @@ def gather(
 ) -> Information:
     """Return the second derivatives at a model: parameters (n_outputs, n), intercept (n_outputs,).
 
-    `weight` is that of all rows if `dispersion` is to be estimated. How surfaces hang together with
-    curves and with each other is not kept.
+    `weight` is the total weight of all rows, if `dispersion` is to be estimated. The coupling of
+    surfaces to curves and to each other is not stored.
     """
     space, total = Space(rows, total.n_outputs, n_threads), total.on_threads(n_threads)
     F = space.lifted(rows.scores(parameters, n_threads), intercept)
@@ -86,7 +86,7 @@ def _coupling(space: Space, curvature: Curvature, thinned: Thinned, n_rows: int)
 def _products(
     space: Space, thinned: Thinned, n_rows: int
 ) -> Callable[[Iterable[Floats]], Floats | list[Floats]]:
-    """Return what makes a matrix of each of several second derivatives (n_rows,)."""
+    """Return a function that computes one matrix per array of second derivatives (n_rows,)."""
     if isinstance(space.rows, Thinning):
         return space.rows.thinned(thinned, n_rows)
     groups, factors = space.rows.first(n_rows).groups, np.array(thinned.factors, dtype=np.int64)
@@ -103,6 +103,6 @@ def _products(
 
 
 def _upper_half(matrix: Floats, n_threads: int) -> Floats:
-    """Return what is on the diagonal and beyond it, row by row."""
+    """Return the entries on and above the diagonal, row by row."""
     half: Floats = _core.upper_half(np.ascontiguousarray(matrix), n_threads)
     return half

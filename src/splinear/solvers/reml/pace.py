@@ -1,11 +1,11 @@
-"""Turns that choose variances, made longer where many short ones would follow each other.
+"""Longer steps of variances that would otherwise take many short turns in the same direction.
 
-Each turn changes the logarithm of a variance by a share of what is missing. Where a term has nearly
-nothing to say that share is small, and its variance creeps toward 0. So a term's step is made
-longer and longer while it goes on in the same direction, and is a plain one again when it turns
-back. With steps of which each is r times the last, a factor of 1 / (1 - r) would lead to the end at
-once. A step is longer than the last one that did not lead too far by GROWTH at most, so it leads
-too far by no more than GROWTH - 1 of the way: that ends where plain turns do.
+Each turn changes the logarithm of a variance by a share of the remaining way. For a term with
+almost no effect this share is small, and its variance decreases slowly toward 0. So the step of a
+term grows as long as its direction stays the same, and is a plain one again when the direction
+reverses. If each step is r times the last one, a factor of 1 / (1 - r) would lead to the end at
+once. A step is at most GROWTH times as long as the last one that did not go too far, so it
+overshoots by at most GROWTH - 1 of the way: it ends where plain turns do.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from splinear._types import Floats
 
 __all__ = ["LEAST", "MOST", "Pace"]
 
-FIRST = 3  # turns that are left as they are: the models are not yet there
-GROWTH, LONGEST = 1.5, 8.0  # of the factor, from turn to turn, and in all
-LEAST, MOST = 1e-8, 1e8  # of the first guess: a curve of the least variance is flat
+FIRST = 3  # turns without longer steps, because the models are still far from their optimum
+GROWTH, LONGEST = 1.5, 8.0  # of the factor: per turn, and in total
+LEAST, MOST = 1e-8, 1e8  # relative to the first guess; a curve of the smallest variance is flat
 
 
 class Pace:
-    """How many times a plain step each variance of curves and gaps is to go."""
+    """The factor by which the plain step of each variance, of curves and gaps, is lengthened."""
 
     def __init__(self) -> None:
         self._n_turns = 0
         self._factor, self._step = np.ones(0), np.zeros(0)
 
     def lengthened(self, now: Floats, wanted: Floats, first: Floats) -> Floats:
-        """Return the variances that longer steps than those from `now` to `wanted` lead to.
+        """Return the variances after steps longer than those from `now` to `wanted`.
 
-        No farther from the `first` guess than variances may be.
+        They are within the bounds relative to the `first` guess.
         """
         counts = (now > 0.0) & (wanted > 0.0)
         step = np.log(np.divide(wanted, now, out=np.ones_like(now), where=counts))

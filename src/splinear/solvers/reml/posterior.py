@@ -21,19 +21,19 @@ from splinear.solvers.newton.iterate import Iterate
 __all__ = ["Measures", "posterior_variances"]
 
 TINY = float(np.finfo(np.float64).tiny)
-AT_ONCE = 2**22  # entries of the matrices that are inverted together
+AT_ONCE = 2**22  # entries of the matrices that are inverted at once
 
 
 @dataclass
 class Measures:
-    """What the posterior says of the differences of one group, all outputs together.
+    """The posterior of the differences d of one group, for all outputs together.
 
     Attributes
     ----------
     squares : ndarray of shape (n_features, stride)
-        d_jk^2, the mean over outputs; the gap's own at the end.
+        The mean of d_jk^2 over outputs; the last one is that of the gap.
     variance : ndarray of shape (n_features, stride)
-        Var(d_jk), likewise.
+        The mean of Var(d_jk) over outputs, likewise.
     n_outputs : int
     """
 
@@ -44,7 +44,7 @@ class Measures:
 
     @classmethod
     def of(cls, points: list[Iterate], g: int, group: TermGroup) -> Measures:
-        """Measure group number g at the models of all outputs."""
+        """Return the measures of group g of curves at the models of all outputs."""
         squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
         for point in points:
             theta = point.space.layout.split(point.parameters)[g]
@@ -59,7 +59,7 @@ class Measures:
 
     @classmethod
     def of_pairs(cls, points: list[Iterate], g: int, group: PairGroup) -> Measures:
-        """Measure group number g of surfaces at the models of all outputs."""
+        """Return the measures of group g of surfaces at the models of all outputs."""
         squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
         for point in points:
             theta = point.space.layout.split_pairs(point.parameters)[g]
@@ -71,7 +71,7 @@ class Measures:
 
     @classmethod
     def of_all(cls, points: list[Iterate], layout: Layout) -> list[Measures]:
-        """Measure all groups of a layout: those of curves, then those of surfaces."""
+        """Return the measures of all groups of a layout: of curves, then of surfaces."""
         curves = [cls.of(points, g, group) for g, group in enumerate(layout.groups)]
         return curves + [cls.of_pairs(points, g, group) for g, group in enumerate(layout.pairs)]
 
@@ -83,15 +83,16 @@ class Measures:
 
     @cached_property
     def edf(self) -> Floats:
-        """Degrees of freedom of every term, gaps included."""
+        """Degrees of freedom of every term, including its gap."""
         return np.asarray(self.freedom.sum(axis=1))
 
 
 def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1) -> Floats:
     """Return Var(d_jk), (n_features, stride), from a group's blocks (n_features, stride, support).
 
-    u (n_features, stride) is what ties the tables to the intercept, divided by the square root of
-    its own second derivative: with the intercept integrated out the block M_j is M_j - u_j u_j'.
+    u (n_features, stride) is the coupling of the tables to the intercept, divided by the square
+    root of the second derivative with respect to the intercept: with the intercept integrated out,
+    the block M_j becomes M_j - u_j u_j'.
     """
     bands = penalized_bands(group, blocks, n_threads)
     penalty = group.embedding.penalty
@@ -106,7 +107,7 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: 
 
 
 def _variances_of_all(group: TermGroup, blocks: list[Floats], u: Floats, n_threads: int) -> Floats:
-    """Return the sum of posterior_variances over outputs, all features of which are one group."""
+    """Return the sum of posterior_variances over outputs, computed as one group of features."""
     n_outputs, at = len(u), np.arange(group.n_features)
     if n_outputs == 1:
         return posterior_variances(group, blocks[0], u[0], n_threads)
@@ -119,7 +120,7 @@ def _variances_of_all(group: TermGroup, blocks: list[Floats], u: Floats, n_threa
 def _tridiagonal_variances(
     group: TermGroup, bands: Floats, u: Floats, n_threads: int
 ) -> tuple[Floats, Floats]:
-    """Variances of d_j, and M_j^{-1} u_j, for tridiagonal M_j."""
+    """Return the variances of d_j and M_j^{-1} u_j, for tridiagonal M_j."""
 
     def variances(matrices: Floats) -> tuple[Floats, Floats, Floats]:
         found = _core.step_variances(matrices, np.ascontiguousarray(u), n_threads)
@@ -138,12 +139,12 @@ def _tridiagonal_variances(
 
 
 def _unit_of_difference(group: TermGroup) -> Floats:
-    """Return d_jk of a coefficient of 1, for penalties that are diagonal, (n_features, stride)."""
+    """Return d_jk for a coefficient of 1, (n_features, stride), for diagonal penalties."""
     return group.differences(np.ones(group.shape))
 
 
 def _dense_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """Variances of d_j, and M_j^{-1} u_j, by inverting M_j."""
+    """Return the variances of d_j and M_j^{-1} u_j, by inverting M_j."""
     variance, x = np.zeros(group.shape), np.zeros(group.shape)
     at_once = max(1, AT_ONCE // group.stride**2)
     for first in range(0, group.n_features, at_once):

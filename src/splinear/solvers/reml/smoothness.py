@@ -1,27 +1,27 @@
-"""How smooth each term should be, from the data themselves and without folds.
+"""The smoothness of each term, chosen from the data without cross-validation.
 
-A penalized fit is a Bayesian one. With d_j = T^{-1} coef_j the differences that the penalty is of,
-exp(-1/2 sum_k w_jk d_jk^2 / t_j) is a prior on the curve of feature j, and its variance t_j can be
-chosen to make the data most likely once the curves are integrated out (restricted maximum
-likelihood, REML, as in mixed models). The maximum is where
+A penalized fit is a Bayesian one. With d_j = T^{-1} coef_j the penalized differences, exp(-1/2
+sum_k w_jk d_jk^2 / t_j) is a prior on the curve of feature j. Its variance t_j can be chosen to
+maximize the likelihood of the data with the curves integrated out (restricted maximum likelihood,
+REML, as in mixed models). At the maximum,
 
     t_j = sum_k w_jk d_jk^2 / e_j,     e_j = sum_k (1 - w_jk Var(d_jk) / t_j),
 
-Var(d_jk) being the posterior variance and e_j the degrees of freedom that the curve uses. Iterating
-this (the Fellner-Schall update; see Wood and Fasiolo, "A generalized Fellner-Schall method for
-smoothing parameter optimization", Biometrics 2017) never lets t_j become negative, and costs little
-when each turn takes one Newton step. Of the Hessian only the diagonal blocks are used, one per
-feature, with the intercept integrated out: variances are taken as if the curves of the other
-features were known. The deviation of a gap is a term of one coefficient, with its own variance.
+with Var(d_jk) the posterior variance and e_j the degrees of freedom of the curve. Iterating this
+(the Fellner-Schall update; see Wood and Fasiolo, "A generalized Fellner-Schall method for smoothing
+parameter optimization", Biometrics 2017) keeps t_j nonnegative, and is cheap if each turn takes one
+Newton step. Only the diagonal blocks of the Hessian are used, one per feature, with the intercept
+integrated out: variances are computed as if the curves of the other features were known. The
+deviation of a gap is a term of one coefficient, with its own variance.
 
-The weights w_jk let one edge be cheaper than many small steps: a heavy-tailed prior on increments,
-fitted like t_j. In every turn
+With the weights w_jk, one edge can be cheaper than many small steps: a heavy-tailed prior on
+increments, fitted like t_j. In every turn
 
     w_jk = v_jk / sqrt(E_jk + mean_k E_jk),     E_jk = v_jk (d_jk^2 + Var(d_jk)),
 
-scaled to mean 1 before v_jk = (median gap / gap)^(1/4), which makes short pieces between knots
-stiffer than long ones. Without the variance in E_jk the weights would chase noise. docs/defaults.md
-says what they are worth.
+scaled to mean 1 before the factor v_jk = (median gap / gap)^(1/4) of the gaps between knots, which
+makes short pieces stiffer than long ones. Without the variance in E_jk the weights would follow
+noise. docs/defaults.md shows their benefit.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from splinear.solvers.rows.training_rows import TrainingRows
 __all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
 
 LEAST_TURNS, MAX_TURNS = 5, 40
-# What turns may still change of a term's degrees of freedom: a share of them, or of this many.
+# Largest remaining change of a term's degrees of freedom, relative to them or to this many.
 SETTLED, LEAST_FREEDOM = 0.01, 10.0
-MOST_RATE = 0.8  # of one change to the last, for all the changes to come
-SETTLED_LOSSES = 2e-3  # change of the losses in the turn's step
+MOST_RATE = 0.8  # largest ratio of successive changes that is extrapolated
+SETTLED_LOSSES = 2e-3  # relative change of the losses in a turn's step
 MOST_CHANGE = 1e3  # of a variance in one turn
 LEAST_NOISE = 1e-4  # of the variance of the targets; curves through all points have no optimum
 GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
@@ -62,7 +62,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Smoothness:
-    """A layout with the variances chosen, and the models found on the way.
+    """A layout with the chosen variances, and the models found on the way.
 
     `edf` holds the degrees of freedom of each group's terms, (n_features,), summed over outputs.
     """
@@ -71,7 +71,7 @@ class Smoothness:
     edf: tuple[Floats, ...]
     starts: list[Start]
     n_turns: int
-    n_rows: int  # that were looked at
+    n_rows: int  # number of rows used
 
 
 def choose_smoothness(
@@ -89,17 +89,18 @@ def choose_smoothness(
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
-    If `pooled`, all are those of rows.layout times one number, and there are no edge weights. The
+    If `pooled`, the variances are those of rows.layout times one factor, without edge weights. The
     turns end when no term's degrees of freedom will change by more than a share `settled` of them
-    (of 10, if a term has fewer), as far as the last two changes tell; if `in_all`, when all of them
-    together have changed by no more than that share; or with max_turns.
-    The first turn begins with the layout and the models of `begin`, if given; if `only_pairs`, the
-    variances of curves stay those of that layout.
+    (of 10, if a term has fewer), as estimated from the last two changes; if `in_all`, when their
+    total has changed by no more than that share; or after max_turns. The first turn begins with the
+    layout and the models of `begin`, if given; if `only_pairs`, the variances of curves are kept
+    from that layout.
 
-    `totals` are the sums of losses of all outputs, which share the result: negative
-    log-likelihoods, once they are divided by their dispersion (of the squared error, the variance
-    of the residuals). That is estimated along; `weight` is that of all rows, None their number.
-    After Ctrl-C the last turn counts, and the exception is kept.
+    `totals` are the sums of losses of all outputs, which share the result. Divided by their
+    dispersion (for the squared error, the variance of the residuals), they are negative
+    log-likelihoods. The dispersion is estimated in every turn; `weight` is the total weight of all
+    rows, None for their number. After Ctrl-C the result of the last turn is returned, and the watch
+    keeps the exception.
     """
     weight = float(rows.n_rows) if weight is None else weight
     how = _Way(weight, pooled, settled, in_all, max_turns, only_pairs)
@@ -115,7 +116,7 @@ def choose_smoothness(
 
 @dataclass(frozen=True)
 class _Way:
-    """What choose_smoothness was asked for."""
+    """The options of choose_smoothness."""
 
     weight: float
     pooled: bool
@@ -132,7 +133,7 @@ def _turns(
     how: _Way,
     begin: Smoothness | None,
 ) -> Iterator[Smoothness]:
-    """Yield what every turn has found, until little changes."""
+    """Yield the result of every turn, until little changes."""
     first = rows.layout if how.pooled else _with_static_weights(rows.layout)
     layout = first if begin is None else begin.layout
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
@@ -149,7 +150,7 @@ def _turns(
         measures = Measures.of_all(found, layout)
         edf = [measure.edf for measure in measures]
         noise = _noise(found, edf, how.weight, flat, noise if layout.pairs else None)
-        gap = np.nan  # costs a pass over the rows, so only on request
+        gap = np.nan  # takes a pass over the rows, so it is computed only on request
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in found)
         if how.pooled:
@@ -167,12 +168,12 @@ def _turns(
 
 
 def _without_curves(rows: TrainingRows, totals: Sequence[LossSum], n_threads: int) -> float:
-    """Return the losses of the models without curves."""
+    """Return the sum of the losses of the models without curves."""
     return sum(newton.begin(rows, total, n_threads).losses for total in totals)
 
 
 class _Moves:
-    """How the degrees of freedom of all terms move from turn to turn."""
+    """How the degrees of freedom of all terms change from turn to turn."""
 
     def __init__(self, share: float, *, in_all: bool) -> None:
         self._share, self._in_all = share, in_all
@@ -180,10 +181,10 @@ class _Moves:
         self._move: Floats | None = None
 
     def are_over(self, edf: list[Floats]) -> bool:
-        """Take the next ones, and tell whether those to come are small.
+        """Take the next degrees of freedom, and return whether the remaining changes are small.
 
-        Where a move is shorter than the last one, the next will be so by the same factor: in all
-        they then come to move / (1 - factor).
+        If a change is smaller than the last one, the next ones are assumed to shrink by the same
+        factor; their sum is then change / (1 - factor).
         """
         now = np.concatenate(edf)
         if self._edf is None:
@@ -212,12 +213,13 @@ def _start(point: Iterate) -> Start:
 def _noise(
     points: list[Iterate], edf: list[Floats], weight: float, flat: float, before: float | None
 ) -> float:
-    """Return the dispersion; 1 for losses that are log-likelihoods as they are.
+    """Return the dispersion; 1 for losses that are negative log-likelihoods already.
 
-    `flat` is the sum of losses without any curves. Rows that repeat each other seem to have no
-    noise at all: then it is a tiny share of the variance of the targets. Where it was estimated
-    `before`, only half the way is gone: surfaces can take nearly as many degrees of freedom as
-    there are rows, and more noise and fewer degrees would follow each other forever.
+    `flat` is the sum of losses without any curves. For rows that repeat each other, the estimate
+    may be 0; it is at least a tiny share of the variance of the targets. If there is an estimate
+    from `before`, the result is the geometric mean of both: surfaces can take nearly as many
+    degrees of freedom as there are rows, and the estimates would alternate between more noise and
+    fewer degrees of freedom forever.
     """
     used = sum(float(e.sum()) for e in edf) + len(points)
     off = sum(misfit(point.total, point.F, point.losses) for point in points)
@@ -235,9 +237,9 @@ def _updated_layout(
     *,
     with_edges: bool,
 ) -> Layout:
-    """Return the layout with the variances and weights that the measures ask for.
+    """Return the layout with the variances and weights that follow from the measures.
 
-    `pace` makes the steps of curves longer; None: they are as they are.
+    `pace` lengthens the steps of curves, unless it is None.
     """
     n = len(layout.groups)
     curves = list(zip(layout.groups, first.groups, measures[:n], strict=True))
@@ -270,7 +272,7 @@ def _explained(group: TermGroup, measure: Measures) -> Floats:
 def _updated_pairs(
     group: PairGroup, first: PairGroup, measure: Measures, noise: float, *, with_edges: bool
 ) -> PairGroup:
-    """Return surfaces with the variances and weights that the measures ask for."""
+    """Return the surfaces with the variances and weights that follow from the measures."""
     squares = measure.n_outputs * (measure.squares * group.edge_weights).sum(axis=1) / noise
     variance = _variances(group.variance, first.variance, squares, measure.edf)
     edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
@@ -278,7 +280,7 @@ def _updated_pairs(
 
 
 def _common_factor(first: Layout, measures: list[Measures], noise: float) -> float:
-    """Return the one number that all variances of the first layout are to be multiplied by."""
+    """Return the factor by which all variances of the first layout are to be multiplied."""
     squares = freedom = 0.0
     groups: tuple[TermGroup | PairGroup, ...] = (*first.groups, *first.pairs)
     for group, measure in zip(groups, measures, strict=True):
@@ -288,10 +290,10 @@ def _common_factor(first: Layout, measures: list[Measures], noise: float) -> flo
 
 
 def _variances(now: Floats, first: Floats, squares: Floats, freedom: Floats) -> Floats:
-    """Return t_j = sum_k w_jk d_jk^2 / e_j, not too far from what it is and was at first."""
+    """Return t_j = sum_k w_jk d_jk^2 / e_j, within bounds relative to the current and first one."""
     wanted = np.divide(squares, freedom, out=np.zeros_like(squares), where=freedom > 0)
     wanted = _between(wanted, now / MOST_CHANGE, now * MOST_CHANGE)
-    return _between(wanted, LEAST * first, MOST * first)  # 0 where there is no curve
+    return _between(wanted, LEAST * first, MOST * first)  # 0 if there is no curve
 
 
 def _between(values: Floats, least: Floats, most: Floats) -> Floats:
@@ -299,7 +301,7 @@ def _between(values: Floats, least: Floats, most: Floats) -> Floats:
 
 
 def _has_steps(group: TermGroup) -> bool:
-    """Tell whether the penalty of a group is of increments, which may have edges."""
+    """Return whether a group penalizes increments, which may have edges."""
     penalty = group.embedding.penalty
     is_curve = isinstance(group.embedding.basis, BSplineBasis) and group.levels is None
     return is_curve and isinstance(penalty, DifferencePenalty) and penalty.order == 1
@@ -308,9 +310,9 @@ def _has_steps(group: TermGroup) -> bool:
 def _edges(
     there: NDArray[np.bool_], first: Floats | None, measure: Measures, noise: float
 ) -> Floats:
-    """Return the weights w_jk that the increments ask for, where there are any.
+    """Return the weights w_jk that follow from the increments, where `there` is True.
 
-    `first` are the v_jk; None: all 1.
+    `first` are the v_jk; None if all are 1.
     """
     size = there.shape[1]
     static = np.ones(there.shape) if first is None else first
@@ -325,7 +327,7 @@ def _edges(
 
 
 def _with_static_weights(layout: Layout) -> Layout:
-    """Make short pieces between knots stiffer than long ones."""
+    """Return the layout with edge weights that make short pieces between knots stiffer."""
     groups = []
     for group in layout.groups:
         knots = group.embedding.axes.knots
@@ -341,7 +343,7 @@ def _with_static_weights(layout: Layout) -> Layout:
 
 
 def _static_weights(group: TermGroup) -> Floats:
-    """Return v_jk of all features, those with as many knots at once."""
+    """Return v_jk of all features, computed at once for those with the same number of knots."""
     static = np.ones((group.n_features, group.size))
     placed = [group.embedding.axes.knots_of(j) for j in range(group.n_features)]
     n_knots = np.array([0 if knots is None else len(knots) for knots in placed])
@@ -353,8 +355,8 @@ def _static_weights(group: TermGroup) -> Floats:
 
 
 def _gap_weights(knots: Floats) -> Floats:
-    """Return the stiffness of every piece, (n, n_knots - 1), of mean 1 for each feature."""
-    with np.errstate(over="ignore"):  # between the largest numbers, or beside the smallest
+    """Return the stiffness of every piece, (n, n_knots - 1), with mean 1 for each feature."""
+    with np.errstate(over="ignore"):  # gaps of the largest or the smallest numbers
         gaps = np.minimum(np.diff(knots, axis=1), np.finfo(np.float64).max)
         ascending, n = np.sort(gaps, axis=1), gaps.shape[1]
         median = 0.5 * (ascending[:, [(n - 1) // 2]] + ascending[:, [n // 2]])

@@ -1,12 +1,12 @@
-"""How models follow while their smoothness is chosen: a Newton step per turn, each for a layout.
+"""How models follow while their smoothness is chosen: one Newton step per turn and layout.
 
-- `StepTurns`: steps by products with the Hessian, which are passes over the rows. Where rows are so
-  few that these take less time than a factor of H would, the steps are nearly exact as well.
-- `DirectTurns`: where the whole Hessian H of the losses can be formed in little time, a turn solves
-  (H + S) s = -gradient for its step s. While second derivatives of the rows change by little, H is
-  not formed anew: every function's row and column is scaled, so that the diagonal is that of the
-  rows as they are. Where a model becomes sure of some rows, their derivatives vanish, and these are
-  the directions in which steps would be far too short.
+- `StepTurns`: steps by products with the Hessian, which are passes over the rows. If there are so
+  few rows that these are faster than factoring H, the steps are nearly exact as well.
+- `DirectTurns`: if the whole Hessian H of the losses can be formed quickly, a turn solves
+  (H + S) s = -gradient for its step s. As long as the second derivatives of the rows change little,
+  H is not computed again: the row and column of every function are scaled such that the diagonal is
+  the current one. If a model becomes certain about some rows, their derivatives vanish, and in
+  these directions steps would otherwise be far too short.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from splinear.solvers.problems.problem import Stopping
 
 __all__ = ["Turns", "turns_from"]
 
-STEP_ACCURACY = 0.1  # of a step by products
-MOST_COEFFICIENTS = 1_000  # that a turn solves for at once
-# Products of a step, for whose price a turn may factor H; n^3 / 30 is that of n coefficients.
+STEP_ACCURACY = 0.1  # relative residual of a step by products
+MOST_COEFFICIENTS = 1_000  # largest number of coefficients that a turn solves for at once
+# Products that may cost as much as factoring H, which costs n^3 / 30 for n coefficients.
 AS_MANY = 75
-CLOSELY = 1e-3  # of the tolerance, for steps by products in place of a factor
-MOST_PRODUCTS = 24  # of functions, per value of X, to form H: else steps by products are faster
-SAME = 0.05  # of all second derivatives: if no more has changed, H is not formed anew
+CLOSELY = 1e-3  # relative to the tolerance, for steps by products in place of a factor
+MOST_PRODUCTS = 24  # of functions per value of X to form H; above, steps by products are faster
+SAME = 0.05  # relative change of all second derivatives below which H is not computed again
 # In the first turns H is formed from one in this many rows, if that is enough.
 N_FIRST, FIRST_SHARE, ROWS_PER_COEFFICIENT = 3, 4, 12
-ROUNDING = 1e-9  # of the objective, as codes are summed in single precision
+ROUNDING = 1e-9  # relative to the objective; codes are summed in single precision
 
 
 class Turns(Protocol):
-    """Models that follow a layout."""
+    """Models that follow the changes of a layout."""
 
     def follow(self, layout: Layout) -> list[Iterate]:
-        """Return the models of all sums after a turn under this layout."""
+        """Return the models of all sums after a turn with this layout."""
         ...
 
 
 def turns_from(points: list[Iterate], stopping: Stopping) -> Turns:
-    """Return the turns that should be faster, which begin at these points."""
+    """Return the turns that should be faster, beginning at these points."""
     space = points[0].space
     is_cheap = 0.5 * space.n_rows * entries_per_row(space) ** 2 <= (
         MOST_PRODUCTS * space.rows.n_values
@@ -70,27 +70,27 @@ class StepTurns:
         self._points, self._stopping = points, stopping
 
     def follow(self, layout: Layout) -> list[Iterate]:
-        """Return the points after a step under this layout."""
+        """Return the points after a step with this layout."""
         before, how = [point.under(layout) for point in self._points], self._stopping
         self._points = [newton.one_step(point, how, STEP_ACCURACY) for point in before]
         return self._points
 
 
 class DirectTurns:
-    """Steps by a factor of the Hessian."""
+    """Steps by factoring the Hessian."""
 
     def __init__(self, points: list[Iterate], stopping: Stopping) -> None:
         self._points, self._stopping = points, stopping
         self._hessians = [_KeptHessian(point.space) for point in points]
 
     def follow(self, layout: Layout) -> list[Iterate]:
-        """Return the points after a step under this layout."""
+        """Return the points after a step with this layout."""
         pairs = zip(self._points, self._hessians, strict=True)
         self._points = [self._step(point.under(layout), hessian) for point, hessian in pairs]
         return self._points
 
     def _step(self, at: Iterate, hessian: _KeptHessian) -> Iterate:
-        """Go down to the least value of the quadratic model; cautiously, if that leads up."""
+        """Return the minimum of the quadratic model, or a cautious step if P increases there."""
         M, places = hessian.at(at), hessian.whole.places
         hessian.whole.add_penalty(M, at.space.layout)
         factor = factor_with(_factored, M, np.einsum("kk->k", M))
@@ -108,13 +108,13 @@ class DirectTurns:
 
 
 def _factored(M: Floats) -> tuple[Floats, bool]:
-    """Factor a symmetric matrix; LAPACK takes it by columns, so that its transpose is no copy."""
+    """Factor a symmetric matrix; LAPACK reads columns first, so the transpose is not copied."""
     factor: tuple[Floats, bool] = cho_factor(M.T, check_finite=False)
     return factor
 
 
 class _KeptHessian:
-    """The Hessian of the losses of one output, which is formed anew when it has changed."""
+    """The Hessian of the losses of one output, computed again after it has changed."""
 
     def __init__(self, space: Space) -> None:
         self.whole = WholeHessian(space)
@@ -122,7 +122,7 @@ class _KeptHessian:
         self._n_turns = self._n_sample = 0
 
     def at(self, point: Iterate) -> Floats:
-        """Return the matrix at a point, without the penalty; it may be written to."""
+        """Return the matrix at a point, without the penalty; the caller may overwrite it."""
         h, blocks = point.curvature.diagonal[0], point.blocks[0]
         diagonal = self.whole.diagonal(h, blocks)
         enough = max(len(h) // FIRST_SHARE, ROWS_PER_COEFFICIENT * len(self.whole.places))
