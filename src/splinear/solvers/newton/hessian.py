@@ -211,7 +211,7 @@ class _ByPasses:
         return scores, product
 
     def _times_at_once(self, rows: TrainingRows, direction: Floats) -> tuple[Floats, Floats]:
-        """Return the same in one call of the core, for curves of one output and rows in memory."""
+        """Return the same in one call of the core, for one output's curves and local rows."""
         h, n_threads = self.curvature.diagonal, self.space.n_threads
         scores, direction[0, -1], sums = rows.curved(direction[:, :-1], h, n_threads)
         product = self.space.join(sums, np.zeros(1))

@@ -51,7 +51,7 @@ class Stepping(Inverse, Protocol):
 class RowPasses(Protocol):
     """Rows, wherever they are.
 
-    `solvers.rows.training_rows.TrainingRows` has them in memory; for
+    `solvers.rows.training_rows.TrainingRows` has them in this process; for
     `splinear.dask.passes.RemoteRows`, workers hold them. Arrays with one number per row,
     (n_outputs, n_rows), are of a type that the rows choose: Newton's method only applies NumPy
     functions to them and passes them back.
@@ -64,7 +64,7 @@ class RowPasses(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows with a weight above 0."""
+        """Number of rows with a positive weight."""
         ...
 
     @property
@@ -102,13 +102,13 @@ class RowPasses(Protocol):
         ...
 
     def first(self, n: int) -> TrainingRows:
-        """Return n random rows, in memory."""
+        """Return n random rows, in this process."""
         ...
 
     def sampled(
         self, curvature: Curvature, n: int, n_threads: int = 1
     ) -> tuple[TrainingRows, Curvature]:
-        """Return about n rows in memory that represent all rows, and their second derivatives."""
+        """Return about n rows, in this process, and second derivatives that represent all rows."""
         ...
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:

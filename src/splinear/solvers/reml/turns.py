@@ -29,7 +29,7 @@ __all__ = ["Turns", "turns_from"]
 
 STEP_ACCURACY = 0.1  # relative residual of a step by products
 MOST_COEFFICIENTS = 1_000  # largest number of coefficients that a turn solves for at once
-# Products that may cost as much as factoring H, which costs n^3 / 30 for n coefficients.
+# Factoring H may cost as much as this many products; it costs n^3 / 30 for n coefficients.
 AS_MANY = 75
 CLOSELY = 1e-3  # relative to the tolerance, for steps by products in place of a factor
 MOST_PRODUCTS = 24  # of functions per value of X to form H; above, steps by products are faster
