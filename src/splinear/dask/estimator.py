@@ -142,7 +142,7 @@ class DaskEstimator(AdditiveEstimator):
         return partial(_smooth_sums, trainer.loss)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
-        """Return what the local estimator's score returns: accuracy, R^2 or D^2.
+        """Return the score of the local estimator: accuracy, R^2 or D^2.
 
         Partitions are scored where they are, and a few numbers of each are sent to the client.
 

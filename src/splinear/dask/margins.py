@@ -101,7 +101,7 @@ class _Slopes(Node):
 
 @dataclass(frozen=True, eq=False)
 class RemoteMargins:
-    """Sums over all parts, the first of each; `like` holds the same over the sample."""
+    """The sums of the losses over all parts; `like` holds those over the sample."""
 
     cluster: Cluster
     like: RowMargins

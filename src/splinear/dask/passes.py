@@ -78,7 +78,7 @@ class RemoteRows:
         return RemotePairs(self.cluster, tuple(groups))
 
     def placed(self, groups: tuple[PairGroup, ...], table: Table) -> RemotePairs:
-        """Have workers compute their rows' positions on surfaces, and do so for the sample.
+        """Compute the rows' positions on surfaces, on the workers and for the sample.
 
         `table` is that of the sample.
         """

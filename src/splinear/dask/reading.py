@@ -94,7 +94,7 @@ class Rows:
 
 @dataclass(eq=False)
 class Survey:
-    """Ranges, levels and targets of some partitions; those of all are added up in order."""
+    """Ranges, levels and targets of some partitions; surveys are added up in order."""
 
     n_rows: list[int]  # rows with a positive weight, per partition
     weight: float
@@ -104,7 +104,7 @@ class Survey:
     seen: dict[int, Seen]
     classes: dict[object, int] = field(default_factory=dict)  # number of rows per class
     class_totals: dict[object, float] = field(default_factory=dict)  # weight per class
-    least: float = np.inf  # lowest target of a regression, and the highest below
+    least: float = np.inf  # lowest target of a regression; the highest is below
     most: float = -np.inf
     total: float = 0.0  # weighted sum of the targets
 

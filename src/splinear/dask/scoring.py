@@ -1,4 +1,4 @@
-"""Scores of a collection: a few sums per partition, and never the rows in one place."""
+"""Scores of a collection from a few sums per partition; rows stay on their workers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["measured", "score_of"]
 
 Measures: TypeAlias = "tuple[float, ...] | None"
 
-SAME = 1e-18  # of the squared relative error of predictions that are those of a constant target
+SAME = 1e-18  # squared relative error up to which predictions equal a constant target
 
 
 def measured(model: AdditiveEstimator, given: Partitions) -> list[Delayed]:
-    """Return what each partition says of a local model's predictions, to be computed."""
+    """Return the measures of a local model on every partition, as delayed objects."""
     measure = _accuracy if is_classifier(model) else _deviances
     shared, own = delayed(model), delayed(measure, pure=False)
     return [own(shared, *part) for part in zip(given.X, given.y, given.weights, strict=True)]
 
 
 def score_of(model: AdditiveEstimator, parts: list[Measures]) -> float:
-    """Return the score of all rows, given what their partitions say."""
+    """Return the score over all rows, given the measures of their partitions."""
     known = np.array([part for part in parts if part is not None], dtype=np.float64)
     if not len(known):
         raise ValueError("There is nothing to score: X has no rows, or their weights add up to 0.")
@@ -40,13 +40,13 @@ def score_of(model: AdditiveEstimator, parts: list[Measures]) -> float:
 
 
 def _accuracy(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
-    """Return the weight of a partition's rows, and the share of them that is right."""
+    """Return the total weight of a partition's rows, and the accuracy on them."""
     w = _counted(X, weights)
     return None if w is None else (float(w.sum()), model.score(X, y, w))
 
 
 def _deviances(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
-    """Return weight, mean, deviance from the mean and from predictions, least and most of y."""
+    """Return weight, mean of y, deviance from the mean and from predictions, min and max of y."""
     w = _counted(X, weights)
     if w is None:
         return None
@@ -59,7 +59,7 @@ def _deviances(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> 
 
 
 def _counted(X: Input, weights: Input) -> Floats | None:
-    """Return the weights of a partition's rows; None: no row counts."""
+    """Return the weights of a partition's rows; None if they sum to 0."""
     w = np.ones(X.shape[0]) if weights is None else np.asarray(weights, np.float64)
     return w if w.sum() > 0 else None
 
@@ -67,8 +67,8 @@ def _counted(X: Input, weights: Input) -> Floats | None:
 def _explained(parts: Floats, power: int) -> float:
     """Return the share of the deviance from the mean that the model explains.
 
-    The deviance of rows from the mean of all is that from their own mean, plus their weight times
-    the deviance of the one mean from the other.
+    The deviance of a partition's rows from the overall mean is that from their own mean, plus their
+    weight times the deviance of their own mean from the overall mean.
     """
     weight, mean, spread, misfit, least, most = parts
     y, left = float(np.average(mean, weights=weight)), float(misfit.sum())
@@ -79,7 +79,7 @@ def _explained(parts: Floats, power: int) -> float:
 
 
 def _deviance(y: Floats, mu: Floats, weights: Floats, power: int) -> float:
-    """Return the sum of the rows' deviances under a variance of mean^power."""
+    """Return the sum of the rows' deviances for a variance proportional to mean^power."""
     mu = np.clip(mu, *SCORED) if power else mu
     mean = mean_tweedie_deviance(y, mu, sample_weight=weights, power=power)
     return float(mean * weights.sum())

@@ -1,6 +1,6 @@
 """Sums over parts in an order that depends only on the number of parts.
 
-Parts 0 to n are halved recursively, and the sum of a node of this tree is that of its two halves.
+The n parts are halved recursively, and the sum of a node of this tree is that of its two halves.
 Any worker that has all parts of a node can add it up, with the same bits as a result.
 """
 
