@@ -195,7 +195,7 @@ class TermGroup:
         return out
 
     def gather(self, sums: Floats) -> Floats:
-        """Return the gradient by parameters, given that by tables: the transpose of `tables`."""
+        """Return the gradient in parameters, given that in tables: the transpose of `tables`."""
         if not self.has_gaps:
             return sums
         out = sums.copy()
