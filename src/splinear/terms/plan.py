@@ -225,7 +225,7 @@ def _for_two(where: str) -> str:
 
 
 def _hint(found: object) -> str:
-    """Return what to write instead of a term's class."""
+    """Return a hint to call a term's class that was given in place of a term."""
     if isinstance(found, type) and issubclass(found, Term):
         return f" It is a class; call it: {found.__name__}()."
     return ""
