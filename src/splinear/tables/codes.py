@@ -39,7 +39,7 @@ def _may_begin_codes(text: Bytes, delimiter: int) -> bool:
     before, first, second = text[1:-2], text[2:-1], text[3:]
     found = first == ZERO
     found &= _may_separate(before, delimiter)
-    found &= second - np.uint8(ZERO) <= 9  # what is below a zero wraps around
+    found &= second - np.uint8(ZERO) <= 9  # bytes below b"0" wrap around
     at = np.flatnonzero(found)
     inside = (before[at] == BLANK) & ~_may_separate(text[at], delimiter)  # as in 2026-05-01 08:30
     return bool((~inside).any())

@@ -67,7 +67,7 @@ class CsvFile(ArrowTable):
         while True:
             reader = None
             try:
-                first = self._open(None).schema  # of the first rows; to read on with it is faster
+                first = self._open(None).schema  # of the first rows; fixed types are read faster
                 self.types = dict(zip(names_of(str(self.path), first), first.types, strict=True))
                 reader = self._open(None)
                 n_rows = sum(batch.num_rows for batch in reader)

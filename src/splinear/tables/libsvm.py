@@ -30,8 +30,8 @@ class LibsvmFile(Table):
     ----------
     path : path
     zero_based : bool, default=None
-        Whether the first column has the index 0. None means: if there is an index 0 in the file or,
-        in prediction, as in fit.
+        Whether the first column has the index 0. None means True if the file has an index 0;
+        in prediction, None means as in fit.
     """
 
     is_sparse = is_on_disk = True

@@ -160,9 +160,9 @@ class Table(ABC):
         return self
 
     def expecting(self, text: Collection[int]) -> Table:
-        """Return the table with these columns as text, and others not, where the type is a guess.
+        """Return the table with these columns, and no others, as text, if types were guessed.
 
-        That is the case for CSV files, at prediction time.
+        This applies to CSV files at prediction time.
         """
         del text
         return self
