@@ -100,7 +100,7 @@ def _objects(values: list[Any]) -> AnyArray:
 
 
 def check_searched(estimator: object, scoring: object) -> None:
-    """Refuse what GridSearchCV would take, and say what to do instead."""
+    """Raise if the estimator or the scoring is not supported, although GridSearchCV accepts it."""
     if not isinstance(estimator, AdditiveEstimator):
         raise ValueError(
             "The 'estimator' parameter of PathSearchCV must be an AdditiveClassifier, AdditiveSVC, "

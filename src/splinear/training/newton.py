@@ -37,7 +37,7 @@ from splinear.training.weighted import WeightedRows
 
 __all__ = ["NewtonTrainer"]
 
-ENOUGH = 50_000  # rows from which pairs are searched
+ENOUGH = 50_000  # largest number of rows used to find pairs
 # Sample from which the information of an interrupted fit is computed, in about 0.3 s.
 LEAST_IN_HASTE, MOST_IN_HASTE = 2_000, 5_000_000  # rows; values of X times outputs
 
@@ -230,9 +230,9 @@ class NewtonTrainer:
         stopping: Stopping,
         starts: list[Start] | None,
     ) -> list[Result]:
-        """Train all outputs under the variances of the layout, and certify that on X itself.
+        """Train all outputs with the variances of the layout, and certify the results on X itself.
 
-        `starts` are those of the centered target.
+        `starts` are for the centered target.
         """
         found = []
         for total, own, start in _posed(data, sums, stopping, starts):

@@ -40,7 +40,8 @@ MOST_AT_ONCE = 2**24  # values up to which a table is converted once, not at eve
 # Weights of at least MANY_ROWS rows with a smaller sum are probably shares of a whole.
 MOST_OF_SHARES = 2.0
 MANY_ROWS = 10
-# Weights of that many rows with a larger mean, not whole numbers, are probably those of a survey.
+# Weights of that many rows that are not integers and have a larger mean are probably survey
+# weights.
 MOST_PER_ROW = 10.0
 
 

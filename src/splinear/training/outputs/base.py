@@ -69,7 +69,7 @@ class NumberOutputs(Outputs, Protocol):
 
     @property
     def power(self) -> int:
-        """That of the mean to which the variance is proportional."""
+        """The power of the mean to which the variance is proportional."""
         ...
 
     def unit(self, target: str) -> str:

@@ -110,7 +110,7 @@ class ClassReader:
 
 
 def _is_short(y: AnyArray) -> bool:
-    """Tell whether all rows are looked at to know the type of y; else distinct values suffice."""
+    """Return whether y is short enough to be passed as it is, and not by its distinct values."""
     return y.ndim > 1 or len(y) <= (FEW if y.dtype.kind in "biuf" else STEP)
 
 
@@ -154,7 +154,7 @@ def numbered(y: AnyArray, classes: AnyArray) -> AnyArray:
 
 
 def _numbers_by_value(y: AnyArray, classes: AnyArray) -> AnyArray | None:
-    """Return the numbers of classes by the values 0, 1, ...; None: there are others."""
+    """Return the class index of each value 0, 1, ...; None if y or classes are other values."""
     if not all(own.dtype.kind in "iu" for own in (y, classes)) or not len(classes):
         return None
     if classes[0] < 0 or classes[-1] >= MOST_COUNTED:

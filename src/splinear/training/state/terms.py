@@ -22,7 +22,7 @@ __all__ = ["model_from", "model_plain"]
 
 Levels = Mapping[int, tuple[object, ...]]  # the levels of each categorical feature
 
-MOST_NODES = 66  # per feature of a pair: 63 bins, and one node for missing values
+MOST_NODES = 66  # upper bound per feature of a pair, which has at most 63 bins
 
 
 def model_plain(model: Model) -> Plain:
