@@ -28,7 +28,7 @@ class Calibration:
     """A matrix to be added to the Hessian of a sample.
 
     It leaves out the level of each curve, which the intercept can replace, and which is well
-    determined by a sample: `means` are subtracted from curves first.
+    determined by a sample: means of curves, weighted by `means`, are subtracted first.
 
     Attributes
     ----------

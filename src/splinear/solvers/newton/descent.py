@@ -20,14 +20,14 @@ its quadratic model at its end,
 They also sum to zero for every output, because the intercepts follow every direction of the step.
 The gap to R at theta + s, with s the step, has two parts. The first, 1/2 q'K q, is that of the
 model: q = S (theta + s) + sum_i R_i B_i is the gradient of the model at s, which is the residual of
-conjugate gradients and can be made as small as needed. The second is that of the losses, L(F + D) +
-L*(R) - sum(R (F + D)). It is 0 for the squared error. The third derivative of a logistic loss is at
-most its second, h, so R_i is within about h_i D_i^2 / 2 of the derivative at F_i + D_i, and the
-second part is about sum_i h_i D_i^4 / 8: at most max_i D_i^2 / 4 times the decrease of the step.
-This estimate only decides when the gap is worth computing: both parts are then computed exactly,
-and R is feasible as long as no score moves by more than 1. Either gap is a difference between P and
-a dual value, so it is a proof. The method ends when one of them is within tol, and otherwise only
-at its limits.
+conjugate gradients and can be made as small as needed. The second is that of the losses,
+L(F + D) + L*(R) - sum(R (F + D)). It is 0 for the squared error. The third derivative of a logistic
+loss is at most its second, h, so R_i is within about h_i D_i^2 / 2 of the derivative at F_i + D_i,
+and the second part is about sum_i h_i D_i^4 / 8: at most max_i D_i^2 / 4 times the decrease of the
+step. This estimate only decides when the gap is worth computing: both parts are then computed
+exactly, and R is feasible as long as no score moves by more than 1. Either gap is a difference
+between P and a dual value, so it is a proof. The method ends when one of them is within tol, and
+otherwise only at its limits.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MOST_RAISED = 1  # times that curvature is added after a rejected step
 KEPT = 0.25  # share of this extra curvature that is kept for the next step
 SHARES = (1.0, 0.25, 0.0625)  # shares of a step that are tried after that
 MOST_IDLE, IDLE = 10, 1e-4  # steps that neither halve the gap nor gain this share of tol
-RESOLVED = 1e-6  # relative to the objective at the start
+RESOLVED = 1e-6  # of the first objective; smaller values are not resolved on codes
 CG_ACCURACY = 0.1  # share of the gradient that may remain: a step then divides the gap by about 100
 # The first steps lead to points with a different Hessian, and need not be accurate.
 N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
@@ -217,7 +217,7 @@ def _conjugate_gradients(
     space = model.space
     step, step_scores = np.zeros_like(gradient), space.zero_scores()
     residual = -gradient
-    if space.is_free:  # intercepts follow every step, including the last one
+    if space.is_free:  # intercepts are optimal: this is 0 up to rounding
         residual[:, -1] = 0.0
     z = space.leveled(model.precondition(residual))
     direction, rz = z, dot(residual, z)

@@ -87,7 +87,7 @@ class _State:
     def begin(cls, at: Iterate, cone: Cone, model: QuadraticModel) -> _State:
         """Return the state of a step of length 0."""
         residual = -at.gradient
-        if model.space.is_free:  # intercepts follow every step, including the last one
+        if model.space.is_free:  # intercepts are optimal: this is 0 up to rounding
             residual[:, -1] = 0.0
         slacks = cone.slack(at.parameters)
         slacks[slacks <= ON_FACE * slacks.max(initial=0.0)] = 0.0

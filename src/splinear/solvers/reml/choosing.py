@@ -201,7 +201,7 @@ class _Trials:
     better: float = BETTER
     best_loss: float = np.inf
     _best: Smoothness | None = None
-    has_other: bool = False  # whether it is not the first one tried
+    has_other: bool = False  # whether the best is not the first one tried
     n_turns: int = 0
     n_trials: int = 0
 

@@ -1,9 +1,9 @@
 """The smoothness of each term, chosen from the data without cross-validation.
 
-A penalized fit is a Bayesian one. With d_j = T^{-1} coef_j the penalized differences, exp(-1/2
-sum_k w_jk d_jk^2 / t_j) is a prior on the curve of feature j. Its variance t_j can be chosen to
-maximize the likelihood of the data with the curves integrated out (restricted maximum likelihood,
-REML, as in mixed models). At the maximum,
+A penalized fit is a Bayesian one. With d_j = T^{-1} coef_j the penalized differences,
+exp(-1/2 sum_k w_jk d_jk^2 / t_j) is a prior on the curve of feature j. Its variance t_j can be
+chosen to maximize the likelihood of the data with the curves integrated out (restricted maximum
+likelihood, REML, as in mixed models). At the maximum,
 
     t_j = sum_k w_jk d_jk^2 / e_j,     e_j = sum_k (1 - w_jk Var(d_jk) / t_j),
 
@@ -92,9 +92,9 @@ def choose_smoothness(
     If `pooled`, the variances are those of rows.layout times one factor, without edge weights. The
     turns end when no term's degrees of freedom will change by more than a share `settled` of them
     (of 10, if a term has fewer), as estimated from the last two changes; if `in_all`, when their
-    total has changed by no more than that share; or after max_turns. The first turn begins with the
-    layout and the models of `begin`, if given; if `only_pairs`, the variances of curves are kept
-    from that layout.
+    changes sum to at most that share of their total; or after max_turns. The first turn begins with
+    the layout and the models of `begin`, if given; if `only_pairs`, the variances of curves are
+    kept from that layout.
 
     `totals` are the sums of losses of all outputs, which share the result. Divided by their
     dispersion (for the squared error, the variance of the residuals), they are negative
