@@ -13,7 +13,6 @@ struct Dim {
     unsigned int x, y, z;
 };
 static Dim threadIdx, blockIdx, blockDim, gridDim;
-static std::vector<double> shared_memory_of_block;
 
 #define __global__
 #define __device__
@@ -26,14 +25,14 @@ static std::vector<double> shared_memory_of_block;
 
 namespace emulation {
 
-enum class Wait { nothing, warp, block, end };
+enum class Wait { nothing, warp, block, grid, end };
 
 // Contexts begin and end a thread; in between jumps are far faster, as they ask the system nothing.
 struct Fiber {
     ucontext_t context;
     jmp_buf place;
     std::vector<char> stack = std::vector<char>(1 << 15);
-    Dim thread;
+    Dim thread, block;
     Wait wait = Wait::nothing;
     bool has_begun = false;
 };
@@ -41,18 +40,23 @@ static std::vector<Fiber> fibers;
 static ucontext_t beginning;
 static jmp_buf scheduler;
 static unsigned int running;
-static std::vector<double> exchanged;  // one number per thread of the block
+static std::vector<double> exchanged;              // one number per thread
+static std::vector<std::vector<double>> memories;  // that threads share: one per block
+
+static double* memory_of_block() { return memories[running / (blockDim.x * blockDim.y)].data(); }
+
+static void become(const Fiber& own) { threadIdx = own.thread, blockIdx = own.block; }
 
 static void pause(Wait wait) {
     Fiber& own = fibers[running];
     own.wait = wait;
     if (!_setjmp(own.place)) _longjmp(scheduler, 1);
-    threadIdx = own.thread;
+    become(own);
 }
 
 static void go_on() {
     Fiber& own = fibers[running];
-    threadIdx = own.thread;
+    become(own);
     if (_setjmp(scheduler)) return;
     if (own.has_begun) _longjmp(own.place, 1);
     own.has_begun = true;
@@ -61,6 +65,8 @@ static void go_on() {
 }  // namespace emulation
 
 static void __syncthreads() { emulation::pause(emulation::Wait::block); }
+#define GRID_BARRIER
+static void grid_barrier(unsigned int*, unsigned int*) { emulation::pause(emulation::Wait::grid); }
 static void __syncwarp() { emulation::pause(emulation::Wait::warp); }
 template <class T>
 T __shfl_xor_sync(unsigned int, T value, int other) {
@@ -86,6 +92,16 @@ T atomicAdd(T* to, T value) {
     *to += value;
     return before;
 }
+static int atomicMax(int* to, int value) {
+    const int before = *to;
+    if (value > before) *to = value;
+    return before;
+}
+static int __float_as_int(float value) {
+    int found;
+    memcpy(&found, &value, 4);
+    return found;
+}
 
 namespace emulation {
 
@@ -105,7 +121,7 @@ template <class Body>
 struct Entry {
     static Body* body;
     static void begin() {
-        threadIdx = fibers[running].thread;
+        become(fibers[running]);
         (*body)();
         fibers[running].wait = Wait::end;
         _longjmp(scheduler, 1);
@@ -114,17 +130,21 @@ struct Entry {
 template <class Body>
 Body* Entry<Body>::body = nullptr;
 
+// Run blocks at the same time. Variables that are __shared__ are shared by all of them: several blocks
+// may use the memory that is asked for at the launch alone.
 template <class Body>
-void run_block(Body& body) {
-    const std::size_t n = blockDim.x * blockDim.y;
+void run_blocks(Body& body, const std::vector<Dim>& blocks, std::size_t n_shared) {
+    const std::size_t each = blockDim.x * blockDim.y, n = each * blocks.size();
     if (fibers.size() != n) fibers = std::vector<Fiber>(n);
     exchanged.assign(n, 0.0);
+    memories.assign(blocks.size(), std::vector<double>(n_shared, nan("")));
     Entry<Body>::body = &body;
     for (std::size_t k = 0; k < n; ++k) {
         Fiber& own = fibers[k];
         own.wait = Wait::nothing;
         own.has_begun = false;
-        own.thread = {unsigned(k % blockDim.x), unsigned(k / blockDim.x), 0};
+        own.block = blocks[k / each];
+        own.thread = {unsigned(k % each % blockDim.x), unsigned(k % each / blockDim.x), 0};
         getcontext(&own.context);
         own.context.uc_stack.ss_sp = own.stack.data();
         own.context.uc_stack.ss_size = own.stack.size();
@@ -135,9 +155,13 @@ void run_block(Body& body) {
         for (running = 0; running < n; ++running)
             if (fibers[running].wait == Wait::nothing) go_on();
         go = false;
-        for (std::size_t k = 0; k < n; k += 32)
-            go = release(k, k + 32 < n ? k + 32 : n, Wait::warp) || go;
-        go = release(0, n, Wait::block) || go;
+        for (std::size_t first = 0; first < n; first += each) {
+            const std::size_t end = first + each;
+            for (std::size_t k = first; k < end; k += 32)
+                go = release(k, k + 32 < end ? k + 32 : end, Wait::warp) || go;
+            go = release(first, end, Wait::block) || go;
+        }
+        go = release(0, n, Wait::grid) || go;
     }
 }
 
@@ -146,12 +170,15 @@ void run(void (*kernel)(A...), const int* shape, void** args, std::index_sequenc
     gridDim = {unsigned(shape[0]), unsigned(shape[1]), 1};
     blockDim = {unsigned(shape[2]), unsigned(shape[3]), 1};
     auto body = [&] { kernel(*(std::remove_const_t<A>*)args[I]...); };
+    std::vector<Dim> blocks;
     for (unsigned int y = 0; y < gridDim.y; ++y)
         for (unsigned int x = 0; x < gridDim.x; ++x) {
-            blockIdx = {x, y, 0};
-            shared_memory_of_block.assign(shape[4] / 8 + 1, nan(""));
-            run_block(body);
+            blocks.push_back({x, y, 0});
+            if (shape[5]) continue;  // all of them together
+            run_blocks(body, blocks, shape[4] / 8 + 1);
+            blocks.clear();
         }
+    if (shape[5]) run_blocks(body, blocks, shape[4] / 8 + 1);
 }
 template <class... A>
 void run(void (*kernel)(A...), const int* shape, void** args) {

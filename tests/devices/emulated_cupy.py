@@ -46,14 +46,14 @@ def there(values, dtype=None, order=None):
 class RawModule:
     """Kernels of a source, of which one is compiled when it is asked for."""
 
-    def __init__(self, code, options):
-        self.code, self.options = code, options
+    def __init__(self, code, options, enable_cooperative_groups=False):
+        self.code, self.options, self.together = code, options, enable_cooperative_groups
 
     def get_function(self, name):
         if os.environ.get("SPLINEAR_NVRTC"):
             compile_for_gpus(self.code, self.options)
         defined = [option for option in self.options if option.startswith("-D")]
-        return Kernel(compiled(self.code, tuple(defined), name))
+        return Kernel(compiled(self.code, tuple(defined), name), self.together)
 
 
 class Kernel:
@@ -61,12 +61,12 @@ class Kernel:
 
     max_dynamic_shared_size_bytes = 0
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, together):
+        self.function, self.together = function, together
 
     def __call__(self, grid, block, args, shared_mem=0):
         (gx, gy), (bx, by) = [*grid, 1][:2], [*block, 1][:2]
-        shape = (ctypes.c_int * 5)(gx, gy, bx, by, shared_mem)
+        shape = (ctypes.c_int * 6)(gx, gy, bx, by, shared_mem, self.together)
         held = [as_argument(value) for value in args]
         pointers = (ctypes.c_void_p * len(held))(*(ctypes.addressof(value) for value in held))
         self.function(shape, pointers)
@@ -108,7 +108,7 @@ def compile_for_gpus(code, options):
 @cache
 def compiled(code, defined, name):
     lines = [f"#define {option[2:].replace('=', ' ', 1)}" for option in defined]
-    text = SHARED.sub(r"double* \1 = shared_memory_of_block.data();", code)
+    text = SHARED.sub(r"double* \1 = emulation::memory_of_block();", code)
     call = f"{{ emulation::run({name}, shape, args); }}"
     call = f'extern "C" void call(const int* shape, void** args) {call}'
     text = "\n".join([f'#include "{HEADER.name}"', *lines, text, call, ""])

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from test_backends import TERMS, N, groups_of, same_classes, same_moments, same_passes
-from test_pool import pool_of, products, same_descent, same_factors, same_violations
+from test_pool import (
+    pool_of,
+    products,
+    same_descent,
+    same_factors,
+    same_steps,
+    same_violations,
+)
 
 from splinear import AdditiveClassifier, AdditiveSVC
 from splinear.devices.cuda import CudaCells
@@ -78,6 +85,11 @@ def test_descent_is_that_of_numpy(backend, kind, n_outputs, n):
 @pytest.mark.parametrize("kind", ["signs", "squares", "targets"])
 def test_violations_are_those_of_a_box(backend, kind):
     same_violations(backend, kind)
+
+
+@pytest.mark.parametrize(("kind", "n_outputs", "n"), [("targets", 3, 90), ("squares", 2, 40)])
+def test_newton_steps_of_what_is_free(backend, kind, n_outputs, n):
+    same_steps(backend, kind, n_outputs, n)
 
 
 def test_products_of_rows(backend):

@@ -27,6 +27,7 @@ __all__ = [
     "LEAST_COST",
     "TURNS",
     "Backend",
+    "Boxed",
     "Cells",
     "Curves",
     "Grid",
@@ -155,6 +156,34 @@ class Surfaces(Protocol):
         ...
 
 
+class Boxed(Protocol):
+    """Box-constrained problems on the way to their solutions, all outputs at once.
+
+    They may be solved in single precision.
+    """
+
+    @property
+    def b(self) -> DeviceArray:
+        """The variables, within their bounds, (n_outputs, n_rows), in double precision."""
+        ...
+
+    def descend(self, n_sweeps: int) -> None:
+        """Make sweeps of coordinate descent.
+
+        A sweep is over the rows that violate optimality in any output, some at a time: it goes
+        through these twice before the gradient of all others follows.
+        """
+        ...
+
+    def step_free(self) -> None:
+        """Make a Newton step of the variables that are at no bound; see `subspace`."""
+        ...
+
+    def violation(self) -> float:
+        """Return the largest violation of optimality, of all rows and outputs."""
+        ...
+
+
 class Backend(Protocol):
     """Where rows are, and how passes over them are made."""
 
@@ -236,22 +265,10 @@ class Backend(Protocol):
         """Return A B' of two such matrices, in single precision or more."""
         ...
 
-    def descend(
-        self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray, n_sweeps: int
-    ) -> tuple[DeviceArray, DeviceArray]:
-        """Return b and the gradient after sweeps of coordinate descent, all outputs together.
+    def boxed(self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray) -> Boxed:
+        """Return the problems of a box over rows with products K (n_rows, n_rows).
 
-        For problems in a box over rows of which K are the products, and for b and the gradient
-        there, (n_outputs, n_rows) each. A sweep is over the rows that are to move in any output,
-        some at a time: these are gone through twice before the gradient of all others follows. It
-        may be in single precision.
-        """
-        ...
-
-    def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
-        """Return what K (n, n) has of rows (n_outputs, m): (n_outputs, m, m).
-
-        A row of -1 is one of the unit matrix. In the type of K, or single precision.
+        They are to be solved from b on, where the gradient is this; (n_outputs, n_rows) each.
         """
         ...
 

@@ -12,10 +12,10 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import DeviceArray, Grid
 from splinear.devices.cuda_axes import CudaAxes
+from splinear.devices.cuda_box import CudaBox
 from splinear.devices.cuda_cells import CudaCells
 from splinear.devices.cuda_counts import padded
 from splinear.devices.cuda_curves import CudaCurves
-from splinear.devices.cuda_descent import among, descend
 from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
 from splinear.devices.cuda_pairs import evidence_on, surfaces_on
 from splinear.devices.cuda_softmax import (
@@ -109,15 +109,9 @@ class CudaBackend:
         """Return A B' of two such matrices."""
         return inner(self.cupy, A, B)
 
-    def descend(
-        self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray, n_sweeps: int
-    ) -> tuple[DeviceArray, DeviceArray]:
-        """Return b and the gradient after sweeps of coordinate descent."""
-        return descend(self, K, box, b, gradient, n_sweeps)
-
-    def among(self, K: DeviceArray, rows: DeviceArray) -> DeviceArray:
-        """Return what K has of some rows of every output."""
-        return among(self, K, rows)
+    def boxed(self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray) -> CudaBox:
+        """Return the problems of a box, to be solved from b on."""
+        return CudaBox(self, K, box, b, gradient)
 
     def classes(
         self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
@@ -174,17 +168,33 @@ class CudaBackend:
         pool = self.cupy.get_default_memory_pool()
         return int(self.cupy.cuda.Device().mem_info[0] + pool.free_bytes())
 
-    def kernel(self, file: str, name: str, n_bytes: int, defined: Mapping[str, object]) -> Any:
-        """Return a kernel of a file, compiled with these macros, and with so much shared memory."""
-        kernel = self._compiled(self.place, file, name, *defined.items())
+    def kernel(
+        self,
+        file: str,
+        name: str,
+        n_bytes: int,
+        defined: Mapping[str, object],
+        *,
+        together: bool = False,
+    ) -> Any:
+        """Return a kernel of a file, compiled with these macros, and with so much shared memory.
+
+        If `together`, all its blocks run at the same time, so that they can wait for each other.
+        """
+        kernel = self._compiled(self.place, file, name, together, *defined.items())
         # What it has is asked of the driver: only if that may be too little.
         if n_bytes > FREE_BYTES and n_bytes > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = n_bytes
         return kernel
 
     @cache  # noqa: B019 (there is one backend, and it stays)
-    def _compiled(self, place: Hashable, file: str, name: str, *defined: tuple[str, object]) -> Any:
+    def _compiled(
+        self, place: Hashable, file: str, name: str, together: bool, *defined: tuple[str, object]
+    ) -> Any:
         del place  # on every device there is another
         source = files("splinear.devices").joinpath(file).read_text()
         options = ("--std=c++17", *(f"-D{key}={value}" for key, value in defined))
-        return self.cupy.RawModule(code=source, options=options).get_function(name)
+        module = self.cupy.RawModule(
+            code=source, options=options, enable_cooperative_groups=together
+        )
+        return module.get_function(name)

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from splinear._types import AnyArray, Floats
-from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, Grid
+from splinear.devices.backend import Grid
 from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
+from splinear.devices.plain_box import PlainBox
 from splinear.devices.plain_classes import (
     bent_classes,
     bent_diagonals,
@@ -94,31 +95,9 @@ class NumPyBackend:
         """Return A B'."""
         return np.asarray(A @ B.T)
 
-    def descend(
-        self, K: Floats, box: Box, b: Floats, gradient: Floats, n_sweeps: int
-    ) -> tuple[Floats, Floats]:
-        """Return b and the gradient after sweeps of coordinate descent."""
-        b, gradient = b.copy(), gradient.copy()
-        for _ in range(n_sweeps):
-            violation = box.violation(b, gradient).max(axis=0)
-            moving = np.flatnonzero(violation > LEAST * violation.max())
-            for first in range(0, len(moving), AT_A_TIME):
-                some = moving[first : first + AT_A_TIME]
-                here, own, to = box.some(some), gradient[:, some], b[:, some]
-                for _ in range(TURNS):
-                    _turn(K[np.ix_(some, some)], here, to, own)
-                moves = to - b[:, some]
-                gradient += moves @ K[some]
-                gradient[:, some] += here.ridge * moves
-                b[:, some] = to
-        return b, gradient
-
-    def among(self, K: Floats, rows: AnyArray) -> Floats:
-        """Return what K has of some rows of every output."""
-        there = rows >= 0
-        found = K[rows[:, :, None], rows[:, None, :]]
-        unit = np.eye(rows.shape[1])
-        return np.where(there[:, :, None] & there[:, None, :], found, unit)
+    def boxed(self, K: Floats, box: Box, b: Floats, gradient: Floats) -> PlainBox:
+        """Return the problems of a box, to be solved from b on."""
+        return PlainBox(self, K, box, b, gradient)
 
     def classes(self, F: Floats, labels: AnyArray, *, minus: bool = False) -> tuple[Floats, Floats]:
         """Return probabilities, and the logarithms of the labels' own."""
@@ -151,18 +130,6 @@ class NumPyBackend:
     def free_bytes(self) -> int | None:
         """Return None."""
         return None
-
-
-def _turn(K: Floats, box: Box, b: Floats, gradient: Floats) -> None:
-    """Minimize along one coordinate after the other, in place."""
-    for i in range(len(K)):
-        bend = np.maximum(K[i, i] + box.ridge[:, i], np.finfo(np.float32).tiny)
-        goal = b[:, i] - gradient[:, i] / bend
-        shrunk = np.sign(goal) * np.maximum(np.abs(goal) - box.shrinkage / bend, 0.0)
-        move = np.minimum(np.maximum(shrunk, box.low[:, i]), box.high[:, i]) - b[:, i]
-        b[:, i] += move
-        gradient += move[:, None] * K[i]
-        gradient[:, i] += box.ridge[:, i] * move
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend, Cells, DeviceArray
-from splinear.devices.subspace import free_step
+from splinear.devices.backend import Backend, Boxed, Cells, DeviceArray
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.hinge.box import Box
@@ -91,7 +90,7 @@ class Pool:
         at, out = backend.array(self.numbers), bare(b, backend).copy()
         own = box.mapped(lambda values: bare(values, backend)[:, at])
         slope = bare(gradient, backend)[:, at]
-        out[:, at] = solved(backend, self._products, own, out[:, at], slope, close)
+        out[:, at] = solved(backend.boxed(self._products, own, out[:, at], slope), close)
         return cast(Floats, RowArray(out, backend))
 
     def _embed(self, numbers: AnyArray) -> DeviceArray:
@@ -106,25 +105,18 @@ class Pool:
         return found
 
 
-def solved(
-    backend: Backend,
-    K: DeviceArray,
-    box: Box,
-    b: DeviceArray,
-    gradient: DeviceArray,
-    close: float,
-) -> DeviceArray:
-    """Return b after sweeps of coordinate descent, and steps of all that is free.
+def solved(boxed: Boxed, close: float) -> DeviceArray:
+    """Return b after sweeps of coordinate descent, and Newton steps of all that is free.
 
     There are no more of them when no violation is more than `close`.
     """
-    b, gradient = backend.descend(K, box, b, gradient, SWEEPS)
+    boxed.descend(SWEEPS)
     for _ in range(MOST_STEPS):
-        b, gradient = free_step(backend, K, box, b, gradient)
-        if float(box.violation(b, gradient).max()) <= close:
+        boxed.step_free()
+        if boxed.violation() <= close:
             break
-        b, gradient = backend.descend(K, box, b, gradient, 1)
-    return np.minimum(np.maximum(b, box.low), box.high)
+        boxed.descend(1)
+    return boxed.b
 
 
 def _embedding(group: TermGroup) -> Floats:

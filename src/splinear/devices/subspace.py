@@ -50,13 +50,22 @@ def solved_within(
     at = (backend.array(np.arange(len(free))[:, None]), rows)
     counts = free[at]
     for type_ in (K.dtype, np.dtype(np.float64)):
-        H = backend.among(K, np.where(counts, rows, -1)).astype(type_, copy=False)
+        H = _among(K, rows, counts).astype(type_, copy=False)
         x = _solved(backend, H, counts.sum(axis=1), more[at], counts * right[at])
         if x is not None:
             out = np.zeros_like(right)
             out[at] = counts * x
             return out
     return None
+
+
+def _among(K: DeviceArray, rows: DeviceArray, counts: DeviceArray) -> DeviceArray:
+    """Return K over the rows that count, (n_outputs, m, m); the unit matrix over the others."""
+    both = counts[:, :, None] & counts[:, None, :]
+    H = np.where(both, K[rows[:, :, None], rows[:, None, :]], K.dtype.type(0.0))
+    diagonal = diagonals(H)
+    diagonal[~counts] = 1.0
+    return H
 
 
 def _solved(

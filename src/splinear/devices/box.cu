@@ -1,0 +1,423 @@
+// Box-constrained problems of several outputs, which share K (n, n):
+//
+//     minimize 1/2 b'(K + diag(d)) b - t'b + e |b|_1 over low <= b <= high.
+//
+// Coordinate descent (`descend`), and Newton steps of the variables that are at no bound (from
+// `list_free` on). `plain_box.py` and `subspace.py` say the same in NumPy. Arrays of rows are
+// (outputs, n), and `gradient` is (K + diag(d)) b - t. All sums have a fixed order.
+//
+// Defined by the caller:
+//   ROWS      rows that move at a time
+//   TURNS     how often `descend` goes through them
+//   OUTPUTS   outputs whose gradient follows in one reading of K
+//   SHRINKS   1: e > 0
+//   LEAST     rows whose violation is at most this share of the largest do not move
+//   SHARES    points on the way of a Newton step that are tried: 1, 1/2, 1/4, ... of it
+//   ONLY_...  which kernel is wanted
+
+typedef long long Row;
+
+// Write the numbers i < n for which keep(i) is true, in order, and return how many there are. By all
+// threads of a block, for each of which `counts` has room.
+template <class Keep>
+__device__ int compacted(Keep keep, int* to, Row n, int* counts) {
+    const int t = threadIdx.x, n_threads = blockDim.x;
+    const Row each = (n + n_threads - 1) / n_threads, first = t * each;
+    const Row end = first + each < n ? first + each : n;
+    int own = 0;
+    for (Row i = first; i < end; ++i) own += keep(i);
+    counts[t] = own;
+    for (int step = 1; step < n_threads; step *= 2) {
+        __syncthreads();
+        const int more = t >= step ? counts[t - step] : 0;
+        __syncthreads();
+        counts[t] += more;
+    }
+    __syncthreads();
+    int at = counts[t] - own;
+    for (Row i = first; i < end; ++i)
+        if (keep(i)) to[at++] = (int)i;
+    return counts[n_threads - 1];
+}
+
+// The rate at which the function falls if b_i alone moves within its bounds, in the output where that
+// is largest: the maximum of `Box.violation` (solvers/hinge/box.py) over outputs.
+__device__ __forceinline__ float violation(const float* low, const float* high,
+                                           const float* gradient, const float* b, Row i, Row n,
+                                           int n_outputs, float shrinkage) {
+    float most = 0.0f;
+    for (Row at = i; at < n_outputs * n; at += n) {
+        const float own = b[at], g = gradient[at];
+        if (own < high[at]) most = fmaxf(most, -g - (own >= 0.0f ? shrinkage : -shrinkage));
+        if (own > low[at]) most = fmaxf(most, g + (own > 0.0f ? shrinkage : -shrinkage));
+    }
+    return most;
+}
+
+// The larger of *to and value, both at least 0: their bits have the order of the numbers.
+__device__ __forceinline__ void raise_to(float* to, float value) {
+    if (value > 0.0f) atomicMax((int*)to, __float_as_int(value));
+}
+
+#ifdef ONLY_violations
+// told[0] = the largest violation, if it was 0 before.
+extern "C" __global__ void __launch_bounds__(256)
+    violations(const float* __restrict__ low, const float* __restrict__ high,
+               const float* __restrict__ gradient, const float* __restrict__ b,
+               float* __restrict__ told, Row n, int n_outputs, float shrinkage) {
+    const Row i = (Row)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) raise_to(told, violation(low, high, gradient, b, i, n, n_outputs, shrinkage));
+}
+#endif
+
+#ifdef ONLY_descend
+#define THREADS 512
+#define PARTS (ROWS / 32)           // rows of a lane of the warp that goes through them
+#define SHARING (THREADS / 32)      // threads that share a column of K
+
+#ifndef GRID_BARRIER
+// Wait until all blocks are here. They all run at the same time: the launch is a cooperative one.
+__device__ void grid_barrier(unsigned int* arrived, unsigned int* goal) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        *goal += gridDim.x;
+        __threadfence();
+        atomicAdd(arrived, 1u);
+        while (*(volatile unsigned int*)arrived < *goal) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+#endif
+
+// Where the function is least along b_i alone, given the goal b_i - gradient_i / (K_ii + d_i) and the
+// part `edge` of it that |b_i| costs.
+__device__ __forceinline__ float least_at(float goal, float edge, float low, float high) {
+#if SHRINKS
+    const float size = fmaxf(fabsf(goal) - edge, 0.0f);
+    goal = goal < 0.0f ? -size : size;
+#endif
+    return fminf(fmaxf(goal, low), high);
+}
+
+__device__ __forceinline__ float scale_of(float bend) { return 1.0f / fmaxf(bend, 1.17549435e-38f); }
+
+// Move b of one output, whose arrays these are, along m <= ROWS rows of which `tile` (ROWS, ROWS) is K;
+// `moves` (ROWS) says how far. The gradient of these rows gets only what d adds to it. All threads of
+// a block copy the tile to `here`, scaled; then one warp goes through the rows, as its lanes exchange
+// moves far faster than the threads of a block could. A lane has PARTS rows that follow each other, and
+// tells of them together. It keeps the goal of each row, to which a move along another row i adds
+// -K_ij / (K_jj + d_j) times that move.
+__device__ void go_through(const float* low, const float* high, const float* ridge, float* gradient,
+                           float* b, float* moves, const int* rows, const float* tile, int m,
+                           float shrinkage, float* here) {
+    const int c = threadIdx.x % ROWS;
+    const float scale = c < m ? scale_of(tile[c * ROWS + c] + ridge[rows[c]]) : 1.0f;
+#pragma unroll 8
+    for (int i = threadIdx.x / ROWS; i < ROWS; i += THREADS / ROWS)
+        here[i * ROWS + c] = c < m && i < m && i != c ? -scale * tile[i * ROWS + c] : 0.0f;
+    __syncthreads();
+    const int t = threadIdx.x;
+    if (t < 32) {
+        Row at[PARTS];
+        float own[PARTS], before[PARTS], goal[PARTS], edge[PARTS], least[PARTS], most[PARTS];
+        float among[PARTS][PARTS];  // the rows of this lane
+#pragma unroll
+        for (int q = 0; q < PARTS; ++q) {  // rows beyond m do not move
+            const int i = PARTS * t + q;
+            at[q] = rows[i < m ? i : 0];
+            own[q] = before[q] = i < m ? b[at[q]] : 0.0f;
+            const float scale = i < m ? scale_of(tile[i * ROWS + i] + ridge[at[q]]) : 1.0f;
+            goal[q] = i < m ? own[q] - gradient[at[q]] * scale : 0.0f;
+            edge[q] = shrinkage * scale;
+            least[q] = i < m ? low[at[q]] : 0.0f;
+            most[q] = i < m ? high[at[q]] : 0.0f;
+#pragma unroll
+            for (int p = 0; p < PARTS; ++p) among[q][p] = here[i * ROWS + PARTS * t + p];
+        }
+        for (int turn = 0; turn < TURNS; ++turn)
+#pragma unroll 8
+            for (int lane = 0; lane < 32; ++lane) {  // all lanes do as if it were their turn
+                float to[PARTS], move[PARTS];
+#pragma unroll
+                for (int q = 0; q < PARTS; ++q) {
+                    float there = goal[q];
+#pragma unroll
+                    for (int p = 0; p < q; ++p) there += move[p] * among[p][q];
+                    to[q] = least_at(there, edge[q], least[q], most[q]);
+                    move[q] = to[q] - own[q];
+                }
+#pragma unroll
+                for (int q = 0; q < PARTS; ++q) {
+                    const float* row = here + (PARTS * lane + q) * ROWS + PARTS * t;
+                    const float told = __shfl_sync(0xffffffffu, move[q], lane);
+                    if (t == lane) own[q] = to[q];
+#pragma unroll
+                    for (int p = 0; p < PARTS; ++p) goal[p] += told * row[p];
+                }
+            }
+#pragma unroll
+        for (int q = 0; q < PARTS; ++q) {
+            const int i = PARTS * t + q;
+            if (i < m) {
+                b[at[q]] = own[q];
+                gradient[at[q]] += ridge[at[q]] * (own[q] - before[q]);
+            }
+            moves[i] = own[q] - before[q];
+        }
+    }
+    __syncthreads();
+}
+
+// gradient += moves (n_outputs, ROWS) times m rows of K. A block takes 32 columns of K at a time, each
+// of which SHARING threads add up.
+__device__ void follow(const float* __restrict__ K, const float* moves, float* gradient,
+                       const int* rows, int m, Row n, int n_outputs, float* memory) {
+    float(*by)[ROWS] = (float(*)[ROWS])memory;
+    float(*sums)[OUTPUTS][33] = (float(*)[OUTPUTS][33])(memory + OUTPUTS * ROWS);
+    int* at = (int*)(memory + OUTPUTS * ROWS + SHARING * OUTPUTS * 33);
+    const int t = threadIdx.x, x = t % 32, y = t / 32;
+    for (int first = 0; first < n_outputs; first += OUTPUTS) {
+        const int n_here = n_outputs - first < OUTPUTS ? n_outputs - first : OUTPUTS;
+        __syncthreads();
+        for (int i = t; i < m; i += THREADS) at[i] = rows[i];
+        for (int k = t; k < OUTPUTS * ROWS; k += THREADS)
+            by[k / ROWS][k % ROWS] = k < n_here * ROWS ? moves[first * ROWS + k] : 0.0f;
+        __syncthreads();
+        for (Row left = (Row)blockIdx.x * 32; left < n; left += (Row)gridDim.x * 32) {
+            const Row j = left + x;
+            float sum[OUTPUTS];
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) sum[k] = 0.0f;
+            if (j < n) {
+#pragma unroll 8
+                for (int i = y; i < m; i += SHARING) {
+                    const float own = __ldg(K + at[i] * n + j);
+#pragma unroll
+                    for (int k = 0; k < OUTPUTS; ++k) sum[k] += by[k][i] * own;
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < OUTPUTS; ++k) sums[y][k][x] = sum[k];
+            __syncthreads();
+            for (int k = y; k < n_here && j < n; k += SHARING) {
+                float all = 0.0f;
+                for (int part = 0; part < SHARING; ++part) all += sums[part][k][x];
+                gradient[(first + k) * n + j] += all;
+            }
+            __syncthreads();
+        }
+    }
+}
+
+// Copy what K has of m rows to `tile` (ROWS, ROWS), all blocks together.
+__device__ void fetch(const float* __restrict__ K, const int* rows, int m, float* tile, Row n) {
+    const int c = threadIdx.x % ROWS, each = THREADS / ROWS;
+    if (c >= m) return;
+    for (int i = blockIdx.x * each + threadIdx.x / ROWS; i < m; i += gridDim.x * each)
+        tile[i * ROWS + c] = __ldg(K + rows[i] * n + rows[c]);
+}
+
+// n_sweeps sweeps over the rows that violate optimality, ROWS of them at a time: a block per output
+// goes through these, then the gradient of all rows follows. `arrived` (1) and `largest` (n_sweeps)
+// are 0 at the beginning. Work space: of_rows (n) violations, rows (n) and their number, tile
+// (ROWS, ROWS), moves (n_outputs, ROWS).
+extern "C" __global__ void __launch_bounds__(THREADS)
+    descend(const float* __restrict__ K, const float* __restrict__ low,
+            const float* __restrict__ high, const float* __restrict__ ridge, float* gradient,
+            float* b, float* largest, float* of_rows, int* rows, int* n_moving, float* tile,
+            float* moves, unsigned int* arrived, Row n, int n_outputs, int n_sweeps,
+            float shrinkage) {
+    extern __shared__ double memory[];
+    float* here = (float*)memory;
+    unsigned int goal = 0;
+    for (int sweep = 0; sweep < n_sweeps; ++sweep) {
+        for (Row i = (Row)blockIdx.x * THREADS + threadIdx.x; i < n; i += (Row)gridDim.x * THREADS) {
+            of_rows[i] = violation(low, high, gradient, b, i, n, n_outputs, shrinkage);
+            raise_to(largest + sweep, of_rows[i]);
+        }
+        grid_barrier(arrived, &goal);
+        if (blockIdx.x == 0) {
+            const float least = (float)LEAST * largest[sweep];
+            const int found =
+                compacted([&](Row i) { return of_rows[i] > least; }, rows, n, (int*)memory);
+            if (threadIdx.x == 0) *n_moving = found;
+        }
+        grid_barrier(arrived, &goal);
+        const int count = *n_moving;
+        fetch(K, rows, count < ROWS ? count : ROWS, tile, n);
+        for (int first = 0; first < count; first += ROWS) {
+            const int left = count - first, m = left < ROWS ? left : ROWS, *own = rows + first;
+            grid_barrier(arrived, &goal);
+            for (int k = blockIdx.x; k < n_outputs; k += gridDim.x) {
+                const Row at = k * n;
+                go_through(low + at, high + at, ridge + at, gradient + at, b + at, moves + k * ROWS,
+                           own, tile, m, shrinkage, here);
+            }
+            grid_barrier(arrived, &goal);
+            follow(K, moves, gradient, own, m, n, n_outputs, here);
+            if (left > ROWS) fetch(K, own + ROWS, left - m < ROWS ? left - m : ROWS, tile, n);
+        }
+        grid_barrier(arrived, &goal);
+    }
+}
+#endif
+
+// The slope of the function at b_i != 0, or where |b_i| costs nothing.
+__device__ __forceinline__ float slope_at(float gradient, float b, float shrinkage) {
+    return gradient + (b > 0.0f ? shrinkage : b < 0.0f ? -shrinkage : 0.0f);
+}
+
+#ifdef ONLY_list_free
+// The free rows of output blockIdx.x: those between their bounds and, if |b_i| costs something, not 0.
+extern "C" __global__ void __launch_bounds__(1024)
+    list_free(const float* __restrict__ low, const float* __restrict__ high,
+              const float* __restrict__ b, int* __restrict__ rows, int* __restrict__ sizes, Row n,
+              float shrinkage) {
+    __shared__ int counts[1024];
+    const Row begin = (Row)blockIdx.x * n;
+    low += begin, high += begin, b += begin;
+    const auto is_free = [&](Row i) {
+        return b[i] > low[i] && b[i] < high[i] && (shrinkage == 0.0f || b[i] != 0.0f);
+    };
+    const int found = compacted(is_free, rows + begin, n, counts);
+    if (threadIdx.x == 0) sizes[blockIdx.x] = found;
+}
+#endif
+
+#ifdef ONLY_hessians
+// Row blockIdx.x of out (outputs, m, m), of output blockIdx.y: K + diag(d) over its free rows, with
+// `growth` times the diagonal of K added to it; the unit matrix beyond them.
+extern "C" __global__ void __launch_bounds__(256)
+    hessians(const float* __restrict__ K, const float* __restrict__ ridge,
+             const int* __restrict__ rows, const int* __restrict__ sizes, float* __restrict__ out,
+             Row n, int m, float growth) {
+    const int i = blockIdx.x, size = sizes[blockIdx.y];
+    const Row begin = (Row)blockIdx.y * n;
+    rows += begin;
+    out += ((Row)blockIdx.y * m + i) * m;
+    const Row own = i < size ? rows[i] : 0;
+    for (int j = threadIdx.x; j < m; j += blockDim.x) {
+        float value = i == j ? 1.0f : 0.0f;
+        if (i < size && j < size) value = __ldg(K + own * n + rows[j]);
+        if (i < size && j == i) value += growth * value + ridge[begin + own];
+        out[j] = value;
+    }
+}
+#endif
+
+#ifdef ONLY_halves
+// halves (outputs, m) = -W s, W (outputs, m, m) being lower triangular and s the slopes of free rows. A
+// warp per row of W.
+extern "C" __global__ void __launch_bounds__(256)
+    halves(const float* __restrict__ W, const float* __restrict__ gradient,
+           const float* __restrict__ b, const int* __restrict__ rows, const int* __restrict__ sizes,
+           float* __restrict__ out, Row n, int m, float shrinkage) {
+    const int i = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32, k = blockIdx.y;
+    if (i >= sizes[k]) return;
+    W += ((Row)k * m + i) * m;
+    gradient += k * n, b += k * n, rows += k * n;
+    float sum = 0.0f;
+    for (int j = lane; j <= i; j += 32)
+        sum -= W[j] * slope_at(gradient[rows[j]], b[rows[j]], shrinkage);
+    for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+    if (lane == 0) out[(Row)k * m + i] = sum;
+}
+#endif
+
+#ifdef ONLY_path
+// moves (SHARES, outputs, n), zero before: the direction W' halves, times each share and cut off at the
+// bounds; no sign changes where |b_i| costs something. NaN if the direction is not finite. 32 columns
+// of W per block of 32 x 8 threads.
+extern "C" __global__ void __launch_bounds__(256)
+    path(const float* __restrict__ W, const float* __restrict__ halves,
+         const float* __restrict__ low, const float* __restrict__ high, const float* __restrict__ b,
+         const int* __restrict__ rows, const int* __restrict__ sizes, float* __restrict__ moves,
+         Row n, int m, float shrinkage) {
+    __shared__ float sums[8][33];
+    const int j = blockIdx.x * 32 + threadIdx.x, k = blockIdx.y, size = sizes[k];
+    const Row begin = (Row)k * n;
+    W += (Row)k * m * m;
+    float sum = 0.0f;
+    if (j < size)
+        for (int i = blockIdx.x * 32 + threadIdx.y; i < size; i += 8)
+            if (i >= j) sum += W[(Row)i * m + j] * halves[(Row)k * m + i];
+    sums[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y > 0 || j >= size) return;
+    float direction = 0.0f;
+    for (int part = 0; part < 8; ++part) direction += sums[part][threadIdx.x];
+    const Row at = begin + rows[begin + j];
+    const float own = b[at];
+    const bool is_signed = shrinkage != 0.0f;
+    const float least = is_signed && own > 0.0f ? 0.0f : low[at];
+    const float most = is_signed && own < 0.0f ? 0.0f : high[at];
+    float share = 1.0f;
+    for (int s = 0; s < SHARES; ++s, share *= 0.5f) {
+        const float to = fminf(fmaxf(own + share * direction, least), most);
+        moves[(Row)s * gridDim.y * n + at] = isfinite(direction) ? to - own : nanf("");
+    }
+}
+#endif
+
+#ifdef ONLY_falls
+// out (SHARES, outputs, 2): how much the function falls along moves in the beginning, and how much it
+// bends, `follows` being K times moves. A block per move.
+extern "C" __global__ void __launch_bounds__(256)
+    falls(const float* __restrict__ gradient, const float* __restrict__ b,
+          const float* __restrict__ ridge, const float* __restrict__ moves,
+          const float* __restrict__ follows, double* __restrict__ out, Row n, int n_outputs,
+          float shrinkage) {
+    __shared__ double sums[2][256];
+    const int t = threadIdx.x;
+    const Row begin = (blockIdx.x % n_outputs) * n, there = (Row)blockIdx.x * n;
+    double fall = 0.0, bend = 0.0;
+    for (Row i = t; i < n; i += 256) {
+        const float move = moves[there + i];
+        if (move == 0.0f) continue;
+        const Row at = begin + i;
+        fall -= (double)slope_at(gradient[at], b[at], shrinkage) * move;
+        bend += ((double)follows[there + i] + (double)ridge[at] * move) * move;
+    }
+    sums[0][t] = fall, sums[1][t] = bend;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (t < half) sums[0][t] += sums[0][t + half], sums[1][t] += sums[1][t + half];
+    }
+    if (t < 2) out[2 * blockIdx.x + t] = sums[t][0];
+}
+#endif
+
+#ifdef ONLY_go
+// Go to the best of the points of output blockIdx.y, and from there to where the function is least on
+// the way from b. told[1 + output] = the share of that way; -1 if the direction was not finite.
+extern "C" __global__ void __launch_bounds__(256)
+    go(const float* __restrict__ low, const float* __restrict__ high,
+       const float* __restrict__ ridge, float* __restrict__ gradient, float* __restrict__ b,
+       const float* __restrict__ moves, const float* __restrict__ follows,
+       const double* __restrict__ falls, float* __restrict__ told, Row n) {
+    const int k = blockIdx.y, n_outputs = gridDim.y;
+    const Row i = (Row)blockIdx.x * 256 + threadIdx.x;
+    double most = 0.0, share = 0.0;
+    int best = 0;
+    bool is_finite = true;
+    for (int s = 0; s < SHARES; ++s) {
+        const double fall = falls[2 * (s * n_outputs + k)], bend = falls[2 * (s * n_outputs + k) + 1];
+        is_finite = is_finite && isfinite(fall) && isfinite(bend);
+        if (!(fall > 0.0 && bend > 0.0)) continue;
+        const double way = fmin(fall / bend, 1.0), gain = way * (fall - 0.5 * way * bend);
+        if (gain > most) most = gain, share = way, best = s;
+    }
+    if (i == 0) told[1 + k] = is_finite ? (float)share : -1.0f;
+    if (i >= n || !is_finite || share == 0.0) return;
+    const Row at = (Row)k * n + i, there = (Row)best * n_outputs * n + at;
+    const float move = moves[there], own = b[at], part = (float)share;
+    // Rounding must not leave what goes to a bound beside it: it would count as free.
+    const bool to_low = part == 1.0f && move == low[at] - own;
+    const bool to_high = part == 1.0f && move == high[at] - own;
+    const float to = fminf(fmaxf(own + part * move, low[at]), high[at]);
+    b[at] = to_low ? low[at] : to_high ? high[at] : to;
+    gradient[at] += part * (follows[there] + ridge[at] * move);
+}
+#endif
