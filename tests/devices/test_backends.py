@@ -135,6 +135,7 @@ def test_sums_are_the_same_bits_every_time(backend):
 @pytest.mark.parametrize("n_outputs", [2, 7, 11])
 def test_sums_of_probabilities(backend, n_outputs):
     same_moments(backend, n_outputs)
+    same_shift(backend, n_outputs)
     same_classes(backend, n_outputs)
 
 
@@ -211,6 +212,25 @@ def same_divergence(backend, F, logs, labels, cost):
     less[:2, 7] += cost[7] * np.array([-3.0, 3.0])  # below 0
     more[0, 7] += 0.01 * cost[7]  # more than 1 in all
     assert measured(less, there) == measured(more, there) == np.inf
+
+
+def same_shift(backend, n_outputs, n=900):
+    """The best shift makes the sums of probabilities those of classes, far away or close by."""
+    rng = np.random.default_rng(3)
+    cost, labels = rng.random(n), rng.permutation(np.arange(n) % n_outputs)
+    of_classes = np.bincount(labels, cost)
+    for spread, far in ((0.0, 0.0), (1.0, 5.0), (3.0, 0.01)):
+        F = spread * rng.normal(size=(n_outputs, n)) + far * rng.normal(size=(n_outputs, 1))
+        found = backend.class_shift(backend.array(F), backend.array(cost), of_classes)
+        in_all = softmax(F + found[:, None], axis=0) @ cost
+        np.testing.assert_allclose(in_all, of_classes, rtol=1e-8)
+        assert found.mean() == pytest.approx(0.0, abs=1e-12)
+    of_classes[:2] = 0.0, of_classes[:2].sum()  # a class without rows would go to infinity
+    found = backend.class_shift(backend.array(F), backend.array(cost), of_classes)
+    assert np.isfinite(found).all()
+    assert found[0] < -8.0
+    none = backend.class_shift(backend.array(F), backend.array(np.zeros(n)), 0.0 * of_classes)
+    np.testing.assert_allclose(none, 0.0, atol=1e-12)
 
 
 def same_moments(backend, n_outputs, n=900):

@@ -6,7 +6,7 @@ import emulated_cupy
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from test_backends import TERMS, N, groups_of, same_classes, same_moments, same_passes
+from test_backends import TERMS, N, groups_of, same_classes, same_moments, same_passes, same_shift
 from test_pool import (
     pool_of,
     products,
@@ -107,6 +107,7 @@ def test_products_of_rows(backend):
 
 def test_sums_of_probabilities(backend):
     same_moments(backend, 7)
+    same_shift(backend, 7)
     same_classes(backend, 7)
 
 

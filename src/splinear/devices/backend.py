@@ -288,6 +288,14 @@ class Backend(Protocol):
         """
         ...
 
+    def class_shift(self, F: DeviceArray, cost: DeviceArray, of_classes: Floats) -> Floats:
+        """Return the numbers (n_outputs,), of mean 0, whose addition to F makes losses least.
+
+        The losses are sum_i c_i (log sum_k exp F_ki - F_{label_i, i}); `of_classes` (n_outputs,)
+        are the sums of costs over the rows of each class. The result is on the host.
+        """
+        ...
+
     def class_bends(
         self, p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None = None
     ) -> DeviceArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -25,6 +25,7 @@ from splinear.devices.cuda_softmax import (
     class_diagonals,
     class_divergence,
     class_moments,
+    class_shift,
     classes,
 )
 from splinear.devices.plain_classes import (
@@ -32,6 +33,7 @@ from splinear.devices.plain_classes import (
     bent_diagonals,
     diverging_classes,
     raised_costs,
+    shifted_classes,
     soft_classes,
     summed_moments,
 )
@@ -126,6 +128,13 @@ class CudaBackend:
         if len(F) <= MOST_CLASSES:
             return class_moments(self, F, shift, cost)
         found: Floats = self.numpy(summed_moments(F, self.array(shift), cost))
+        return found
+
+    def class_shift(self, F: DeviceArray, cost: DeviceArray, of_classes: Floats) -> Floats:
+        """Return the best shift of the scores of all classes."""
+        found = class_shift(self, F, cost, of_classes) if len(F) <= MOST_CLASSES else None
+        if found is None:
+            found = shifted_classes(partial(self.class_moments, F, cost=cost), of_classes)
         return found
 
     def class_bends(

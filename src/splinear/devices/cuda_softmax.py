@@ -12,6 +12,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import DeviceArray
 from splinear.devices.cuda_counts import NOWHERE
+from splinear.solvers.problems.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS
 
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
@@ -23,11 +24,13 @@ __all__ = [
     "class_diagonals",
     "class_divergence",
     "class_moments",
+    "class_shift",
     "classes",
 ]
 
 MOST_CLASSES = 8
 THREADS, WARPS = 256, 8  # of a block
+AT_ONCE, FAILED = 8, 2  # steps of a shift before the GPU is asked, and what it says if one failed
 
 
 def classes(
@@ -44,18 +47,46 @@ def classes(
 def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
     """Return sum_i c_i p_i (p_i', 1) of at most MOST_CLASSES classes, on the host."""
     cp, (k, n) = backend.cupy, F.shape
-    blocks = max(1, min(backend.n_processors, ceil(n / THREADS)))
-    n_products = k * (k + 1) // 2
-    parts, found = cp.empty((blocks * WARPS, n_products + k)), cp.empty(n_products + k)
-    kernel = _kernel(backend, "moments", k)
-    arrays = (cp.ascontiguousarray(F), cost, parts, cp.zeros(1, dtype=np.int32), found)
-    shifts = [np.float64(own) for own in shift] + [np.float64(0.0)] * (MOST_CLASSES - k)
-    kernel((blocks,), (THREADS,), (*arrays, np.int64(n), *shifts))
-    sums, out = backend.numpy(found), np.empty((k, k + 1))
-    upper = _upper(k)
+    blocks, found, room = _sums_of(backend, k, n)
+    arrays = (cp.ascontiguousarray(F), cost, cp.asarray(shift), *room)
+    _kernel(backend, "moments", k)((blocks,), (THREADS,), (*arrays, np.int64(n)))
+    sums, out, upper = backend.numpy(found), np.empty((k, k + 1)), _upper(k)
+    n_products = len(sums) - k
     out[upper] = out[upper[::-1]] = sums[:n_products]
     out[:, -1] = sums[n_products:]
     return out
+
+
+def class_shift(
+    backend: CudaBackend, F: DeviceArray, cost: DeviceArray, of_classes: Floats
+) -> Floats | None:
+    """Return the best shift of at most MOST_CLASSES classes, on the host; None if steps failed.
+
+    The GPU decides by itself when there is nothing more to do, so that it need not be asked after
+    every step.
+    """
+    cp, (k, n) = backend.cupy, F.shape
+    blocks, _, room = _sums_of(backend, k, n)
+    told, kernel = cp.zeros(k + 1), _kernel(backend, "shift", k)
+    arrays = (cp.ascontiguousarray(F), cost, cp.asarray(of_classes), told, *room)
+    given = (*arrays, np.int64(n), np.float64(LAST_SHIFT), np.float64(FARTHEST))
+    for _ in range(0, MAX_SHIFTS, AT_ONCE):
+        for _ in range(AT_ONCE):
+            kernel((blocks,), (THREADS,), given)
+        *shift, state = backend.numpy(told)
+        if state:
+            break
+    return None if state == FAILED else np.array(shift)
+
+
+def _sums_of(
+    backend: CudaBackend, k: int, n: int
+) -> tuple[int, DeviceArray, tuple[DeviceArray, DeviceArray, DeviceArray]]:
+    """Return the blocks that add up, where the sums will be, and all the room that this takes."""
+    cp, n_sums = backend.cupy, k * (k + 1) // 2 + k
+    blocks = max(1, min(backend.n_processors, ceil(n / THREADS)))
+    parts, found = cp.empty((blocks * WARPS, n_sums)), cp.empty(n_sums)
+    return blocks, found, (parts, cp.zeros(1, dtype=np.int32), found)
 
 
 @cache

@@ -248,32 +248,11 @@ class DeviceSoftmax(HostSum):
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
-        there, K = bare(F, self.backend), self.n_outputs
-        shift, of_classes = np.zeros(K), self.like.cost_of_classes
-        for _ in range(MAX_SHIFTS):
-            both = self.backend.class_moments(there, shift, self.cost)
-            slope, H = both[:, -1] - of_classes, np.diag(both[:, -1]) - both[:, :-1]
-            H += np.trace(H) / K**2 + np.finfo(float).tiny
-            step = np.clip(-_solution(H, slope), -1.0, 1.0)
-            step -= step.mean()
-            shift += step
-            if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
-                break
-        return shift
+        there, of_classes = bare(F, self.backend), self.like.cost_of_classes
+        return self.backend.class_shift(there, self.cost, of_classes)
 
     def _classes(self, F: Floats, *, minus: bool = False) -> tuple[Any, Any]:
         return self.backend.classes(bare(F, self.backend), self.labels, minus=minus)
-
-
-def _solution(H: Floats, slope: Floats) -> Floats:
-    """Return x of H x = slope, or about so if there is none."""
-    try:
-        found = np.linalg.solve(H, slope)
-    except np.linalg.LinAlgError:
-        found = np.full_like(slope, np.nan)
-    if not np.isfinite(found).all():
-        found = np.linalg.lstsq(H, slope, rcond=None)[0]
-    return found.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
@@ -17,6 +18,7 @@ from splinear.devices.plain_classes import (
     bent_diagonals,
     diverging_classes,
     raised_costs,
+    shifted_classes,
     soft_classes,
     summed_moments,
 )
@@ -106,6 +108,10 @@ class NumPyBackend:
     def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
         """Return sums of probabilities, and of their products."""
         return np.asarray(summed_moments(F, shift, cost))
+
+    def class_shift(self, F: Floats, cost: Floats, of_classes: Floats) -> Floats:
+        """Return the best shift of the scores of all classes."""
+        return shifted_classes(partial(summed_moments, F, cost=cost), of_classes)
 
     def class_bends(
         self, p: Floats, cost: Floats, V: Floats, extra: Floats | None = None

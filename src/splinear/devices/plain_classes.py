@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from splinear._types import Floats
 from splinear.devices.backend import LEAST_COST, DeviceArray
+from splinear.solvers.problems.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS
 
 __all__ = [
     "bent_classes",
     "bent_diagonals",
     "diverging_classes",
     "raised_costs",
+    "shifted_classes",
     "soft_classes",
     "summed_moments",
 ]
@@ -26,6 +31,34 @@ def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> Dev
     """Return what :meth:`Backend.class_moments` does."""
     p = np.exp(_log_softmax(F + shift[:, None]))
     return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
+
+
+def shifted_classes(moments: Callable[[Floats], Floats], of_classes: Floats) -> Floats:
+    """Return what :meth:`Backend.class_shift` does, given the moments at any shift."""
+    K = len(of_classes)
+    shift = np.zeros(K)
+    for _ in range(MAX_SHIFTS):
+        both = moments(shift)
+        slope, H = both[:, -1] - of_classes, np.diag(both[:, -1]) - both[:, :-1]
+        # Makes H invertible: a constant common to all classes has no effect, and is kept at 0.
+        H += np.trace(H) / K**2 + np.finfo(float).tiny
+        step = np.clip(-_solution(H, slope), -1.0, 1.0)
+        step -= step.mean()
+        shift += step
+        if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
+            break
+    return shift
+
+
+def _solution(H: Floats, slope: Floats) -> Floats:
+    """Return x of H x = slope; the least squares solution if H is singular."""
+    try:
+        found = np.linalg.solve(H, slope)
+    except np.linalg.LinAlgError:
+        found = np.full_like(slope, np.nan)
+    if not np.isfinite(found).all():
+        found = np.linalg.lstsq(H, slope, rcond=None)[0]
+    return found.astype(np.float64)
 
 
 def soft_classes(

@@ -7,17 +7,15 @@
 
 typedef long long Row;
 
-#ifdef ONLY_moments
+#if defined(ONLY_moments) || defined(ONLY_shift)
 #define PRODUCTS (OUTPUTS * (OUTPUTS + 1) / 2)
 
 // out (PRODUCTS + OUTPUTS,): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being the softmax
 // of F_i + shift; F is (OUTPUTS, n). A row is a thread's. `parts` is room for what every warp has,
 // which the block that comes last adds up, in order; `n_done` counts blocks, and is 0 again then.
-extern "C" __global__ void __launch_bounds__(256)
-    moments(const double* __restrict__ F, const double* __restrict__ cost, double* parts,
-            int* n_done, double* __restrict__ out, Row n, double s0, double s1, double s2, double s3,
-            double s4, double s5, double s6, double s7) {
-    const double shift[8] = {s0, s1, s2, s3, s4, s5, s6, s7};
+// Returns whether this block is the last, for whose threads `out` is there.
+__device__ bool add_up(const double* __restrict__ F, const double* __restrict__ cost,
+                       const double* shift, double* parts, int* n_done, double* out, Row n) {
     __shared__ int is_last;
     double sums[PRODUCTS + OUTPUTS];
 #pragma unroll
@@ -62,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(256)
         if (is_last) *n_done = 0;
     }
     __syncthreads();
-    if (!is_last) return;
+    if (!is_last) return false;
     __threadfence();
     const int n_parts = gridDim.x * (blockDim.x >> 5);
     for (int s = threadIdx.x >> 5; s < PRODUCTS + OUTPUTS; s += blockDim.x >> 5) {
@@ -73,6 +71,69 @@ extern "C" __global__ void __launch_bounds__(256)
             sum += __shfl_xor_sync(0xffffffffu, sum, other);
         if (lane == 0) out[s] = sum;
     }
+    __syncthreads();
+    return true;
+}
+#endif
+
+#ifdef ONLY_moments
+extern "C" __global__ void __launch_bounds__(256)
+    moments(const double* __restrict__ F, const double* __restrict__ cost,
+            const double* __restrict__ shift, double* parts, int* n_done, double* out, Row n) {
+    add_up(F, cost, shift, parts, n_done, out, n);
+}
+#endif
+
+#ifdef ONLY_shift
+// Solve H x = right by elimination, in place; x is `right` then, and not finite if there is none.
+__device__ void solve(double H[OUTPUTS][OUTPUTS], double right[OUTPUTS]) {
+    for (int p = 0; p < OUTPUTS; ++p)  // H is positive definite: no rows change places
+        for (int k = p + 1; k < OUTPUTS; ++k) {
+            const double factor = H[k][p] / H[p][p];
+            for (int m = p + 1; m < OUTPUTS; ++m) H[k][m] -= factor * H[p][m];
+            right[k] -= factor * right[p];
+        }
+    for (int p = OUTPUTS - 1; p >= 0; --p) {
+        for (int m = p + 1; m < OUTPUTS; ++m) right[p] -= H[p][m] * right[m];
+        right[p] /= H[p][p];
+    }
+}
+
+// A Newton step of numbers that are added to all scores, told (OUTPUTS + 1,), the last of which says
+// where it has come to: 0 there is more to do, 1 the step was at most `least`, or a number is beyond
+// `most`, 2 there was no step. Then nothing is done any more. See `shifted_classes` in
+// plain_classes.py, which says the same in NumPy.
+extern "C" __global__ void __launch_bounds__(256)
+    shift(const double* __restrict__ F, const double* __restrict__ cost,
+          const double* __restrict__ of_classes, double* told, double* parts, int* n_done,
+          double* out, Row n, double least, double most) {
+    if (told[OUTPUTS] != 0.0) return;
+    if (!add_up(F, cost, told, parts, n_done, out, n) || threadIdx.x > 0) return;
+    double H[OUTPUTS][OUTPUTS], step[OUTPUTS], trace = 0.0, mean = 0.0, longest = 0.0, far = 0.0;
+    int s = 0;
+    for (int k = 0; k < OUTPUTS; ++k) {
+        for (int m = k; m < OUTPUTS; ++m) H[k][m] = H[m][k] = -out[s++];
+        const double own = out[PRODUCTS + k];
+        H[k][k] += own;
+        trace += H[k][k];
+        step[k] = of_classes[k] - own;
+    }
+    const double more = trace / (OUTPUTS * OUTPUTS) + 2.2250738585072014e-308;
+    for (int k = 0; k < OUTPUTS; ++k)
+        for (int m = 0; m < OUTPUTS; ++m) H[k][m] += more;
+    solve(H, step);
+    bool is_finite = true;
+    for (int k = 0; k < OUTPUTS; ++k) {
+        is_finite = is_finite && isfinite(step[k]);
+        step[k] = fmin(fmax(step[k], -1.0), 1.0);
+        mean += step[k] / OUTPUTS;
+    }
+    for (int k = 0; k < OUTPUTS && is_finite; ++k) {
+        told[k] += step[k] - mean;
+        longest = fmax(longest, fabs(step[k] - mean));
+        far = fmax(far, fabs(told[k]));
+    }
+    told[OUTPUTS] = !is_finite ? 2.0 : longest <= least || far > most ? 1.0 : 0.0;
 }
 #endif
 
