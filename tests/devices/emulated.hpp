@@ -167,18 +167,18 @@ void run_blocks(Body& body, const std::vector<Dim>& blocks, std::size_t n_shared
 
 template <class... A, std::size_t... I>
 void run(void (*kernel)(A...), const int* shape, void** args, std::index_sequence<I...>) {
-    gridDim = {unsigned(shape[0]), unsigned(shape[1]), 1};
-    blockDim = {unsigned(shape[2]), unsigned(shape[3]), 1};
+    gridDim = {unsigned(shape[0]), unsigned(shape[1]), unsigned(shape[2])};
+    blockDim = {unsigned(shape[3]), unsigned(shape[4]), 1};
+    const std::size_t n_shared = shape[5] / 8 + 1;
     auto body = [&] { kernel(*(std::remove_const_t<A>*)args[I]...); };
     std::vector<Dim> blocks;
-    for (unsigned int y = 0; y < gridDim.y; ++y)
-        for (unsigned int x = 0; x < gridDim.x; ++x) {
-            blocks.push_back({x, y, 0});
-            if (shape[5]) continue;  // all of them together
-            run_blocks(body, blocks, shape[4] / 8 + 1);
-            blocks.clear();
-        }
-    if (shape[5]) run_blocks(body, blocks, shape[4] / 8 + 1);
+    for (unsigned int k = 0; k < gridDim.x * gridDim.y * gridDim.z; ++k) {
+        blocks.push_back({k % gridDim.x, k / gridDim.x % gridDim.y, k / gridDim.x / gridDim.y});
+        if (shape[6]) continue;  // all of them together
+        run_blocks(body, blocks, n_shared);
+        blocks.clear();
+    }
+    if (shape[6]) run_blocks(body, blocks, n_shared);
 }
 template <class... A>
 void run(void (*kernel)(A...), const int* shape, void** args) {

@@ -65,8 +65,8 @@ class Kernel:
         self.function, self.together = function, together
 
     def __call__(self, grid, block, args, shared_mem=0):
-        (gx, gy), (bx, by) = [*grid, 1][:2], [*block, 1][:2]
-        shape = (ctypes.c_int * 6)(gx, gy, bx, by, shared_mem, self.together)
+        (gx, gy, gz), (bx, by) = [*grid, 1, 1][:3], [*block, 1][:2]
+        shape = (ctypes.c_int * 7)(gx, gy, gz, bx, by, shared_mem, self.together)
         held = [as_argument(value) for value in args]
         pointers = (ctypes.c_void_p * len(held))(*(ctypes.addressof(value) for value in held))
         self.function(shape, pointers)
@@ -119,21 +119,25 @@ def compiled(code, defined, name):
     return ctypes.CDLL(str(library)).call
 
 
-def gemm_ex(handle, ta, tb, m, n, k, alpha, a, ta_, lda, b, tb_, ldb, beta, c, tc_, ldc, *how):
-    """Multiply matrices of half precision by columns, as cuBLAS does."""
+def gemm_strided_batched_ex(
+    handle, ta, tb, m, n, k, alpha, a, ta_, lda, sa, b, tb_, ldb, sb, beta, c, tc_, ldc, sc,
+    count, *how
+):  # fmt: skip
+    """Multiply matrices of half precision by columns, pair by pair, as cuBLAS does."""
 
-    def matrix(at, rows, columns, ld, kind):
+    def matrix(at, number, stride, rows, columns, ld, kind):
         size = np.dtype(kind).itemsize
-        flat = np.frombuffer((ctypes.c_char * (ld * columns * size)).from_address(at), dtype=kind)
-        return flat.reshape(columns, ld)[:, :rows].T
+        held = (ctypes.c_char * (ld * columns * size)).from_address(at + number * stride * size)
+        return np.frombuffer(held, dtype=kind).reshape(columns, ld)[:, :rows].T
 
-    A = matrix(a, *((m, k) if not ta else (k, m)), lda, np.float16).astype(np.float32)
-    B = matrix(b, *((k, n) if not tb else (n, k)), ldb, np.float16).astype(np.float32)
     scale, keep = (ctypes.c_float.from_address(at).value for at in (alpha, beta))
-    C = matrix(c, m, n, ldc, np.float32)
-    C.flags.writeable = True
-    found = scale * ((A.T if ta else A) @ (B.T if tb else B))
-    C[...] = found if keep == 0.0 else found + keep * C
+    for i in range(count):
+        A = matrix(a, i, sa, *((m, k) if not ta else (k, m)), lda, np.float16).astype(np.float32)
+        B = matrix(b, i, sb, *((k, n) if not tb else (n, k)), ldb, np.float16).astype(np.float32)
+        C = matrix(c, i, sc, m, n, ldc, np.float32)
+        C.flags.writeable = True
+        found = scale * ((A.T if ta else A) @ (B.T if tb else B))
+        C[...] = found if keep == 0.0 else found + keep * C
 
 
 def backend():
@@ -147,7 +151,9 @@ def backend():
                 "sharedMemPerBlockOptin": 227 * 1024,
             }
         ),
-        cublas=SimpleNamespace(gemmEx=gemm_ex, setStream=lambda handle, stream: None),
+        cublas=SimpleNamespace(
+            gemmStridedBatchedEx=gemm_strided_batched_ex, setStream=lambda handle, stream: None
+        ),
         device=SimpleNamespace(get_cublas_handle=lambda: 0),
         get_current_stream=lambda: stream,
     )

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import entr, log_softmax, softmax
 
 from splinear import AdditiveClassifier
+from splinear.devices import cuda_matrices
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
@@ -64,9 +65,16 @@ def test_functions_as_a_matrix(backend, name, n_features, gaps):
         np.testing.assert_allclose(found, slow.expanded(maps), atol=1e-5)
 
 
-def test_matrices_and_their_factors(backend):
+@pytest.mark.parametrize("m", [40, 37])
+def test_matrices_and_their_factors(backend, m, monkeypatch):
+    same_matrices(backend, m)
+    monkeypatch.setattr(cuda_matrices, "AT_ONCE", 2 * 300 * 40)  # of three outputs two at a time
+    same_matrices(backend, m)
+
+
+def same_matrices(backend, m):
     rng = np.random.default_rng(0)
-    A, w = rng.normal(size=(300, 40)).astype(np.float32), 100.0 * rng.random((3, 300))
+    A, w = rng.normal(size=(300, m)).astype(np.float32), 100.0 * rng.random((3, 300))
     H = backend.grams(backend.array(A), backend.array(w))
     exact = np.stack([A.T @ (own[:, None] * A) for own in w])
     unit = np.sqrt(np.einsum("kii->ki", exact))
@@ -74,7 +82,7 @@ def test_matrices_and_their_factors(backend):
     assert np.abs(off).max() < 2e-3
     factors = backend.numpy(backend.inverse_factors(H))
     inverse = np.einsum("kji,kjl->kil", np.tril(factors), np.tril(factors))
-    np.testing.assert_allclose(inverse @ backend.numpy(H), [np.eye(40)] * 3, atol=1e-6)
+    np.testing.assert_allclose(inverse @ backend.numpy(H), [np.eye(m)] * 3, atol=1e-6)
     assert np.array_equal(factors, np.tril(factors))
     bad = backend.inverse_factors(backend.array(-exact))
     assert not np.isfinite(backend.numpy(bad)).all(axis=(1, 2)).any()

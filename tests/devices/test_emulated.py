@@ -6,7 +6,16 @@ import emulated_cupy
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from test_backends import TERMS, N, groups_of, same_classes, same_moments, same_passes, same_shift
+from test_backends import (
+    TERMS,
+    N,
+    groups_of,
+    same_classes,
+    same_matrices,
+    same_moments,
+    same_passes,
+    same_shift,
+)
 from test_pool import (
     pool_of,
     products,
@@ -72,12 +81,18 @@ def test_tables_that_kernels_cannot_count(backend, pass_, monkeypatch):
         getattr(cells, pass_)(given)
 
 
+def test_matrices_and_their_factors(backend):
+    same_matrices(backend, 37)
+
+
 @pytest.mark.parametrize("m", [1, 7, 64, 150])
 def test_factors_of_matrices(backend, m):
     same_factors(backend, m, np.float32 if m == 7 else np.float64)
 
 
-@pytest.mark.parametrize(("kind", "n_outputs", "n"), [("targets", 3, 150), ("squares", 17, 60)])
+@pytest.mark.parametrize(
+    ("kind", "n_outputs", "n"), [("signs", 1, 300), ("targets", 3, 150), ("squares", 17, 60)]
+)
 def test_descent_is_that_of_numpy(backend, kind, n_outputs, n):
     same_descent(backend, kind, n_outputs, n)
 

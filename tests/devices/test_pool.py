@@ -56,6 +56,18 @@ def test_products_are_those_of_single_rows(backend, name, gaps):
     np.testing.assert_allclose(found, expected, atol=close * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_sums_of_rows_that_count(backend, gaps):
+    pool, layout, cells = pool_of(backend, "line", gaps)
+    b = np.zeros((3, cells[0].n_rows))
+    assert not pool.sums(b).any()
+    b[:, [4, 7, 60]] = np.random.default_rng(0).normal(size=(3, 3))
+    b[1, 7] = 0.0
+    tables = [backend.numpy(own.sums(backend.array(b))) for own in cells]
+    expected = layout.gather(layout.join(tables))
+    np.testing.assert_allclose(pool.sums(b), expected, atol=1e-5 * np.abs(expected).max())
+
+
 def test_a_full_pool_begins_anew(backend, monkeypatch):
     monkeypatch.setattr(pools, "MOST_ROWS", 10)
     pool, *_ = pool_of(backend, "line", gaps=False)

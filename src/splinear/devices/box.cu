@@ -103,20 +103,46 @@ __device__ __forceinline__ float least_at(float goal, float edge, float low, flo
 
 __device__ __forceinline__ float scale_of(float bend) { return 1.0f / fmaxf(bend, 1.17549435e-38f); }
 
-// Move b of one output, whose arrays these are, along m <= ROWS rows of which `tile` (ROWS, ROWS) is K;
-// `moves` (ROWS) says how far. The gradient of these rows gets only what d adds to it. All threads of
-// a block copy the tile to `here`, scaled; then one warp goes through the rows, as its lanes exchange
-// moves far faster than the threads of a block could. A lane has PARTS rows that follow each other, and
-// tells of them together. It keeps the goal of each row, to which a move along another row i adds
-// -K_ij / (K_jj + d_j) times that move.
-__device__ void go_through(const float* low, const float* high, const float* ridge, float* gradient,
-                           float* b, float* moves, const int* rows, const float* tile, int m,
+// Rows of a batch, and the products that it needs: `own` (ROWS, ROWS) with each other, and `cross`
+// (ROWS, ROWS) of the rows before them with them.
+struct Batch {
+    const int* rows;
+    int m;
+    float* own;
+    float* cross;
+};
+
+// Let the gradient of a batch's rows follow the moves along the m_before rows before them.
+__device__ void catch_up(const Batch& batch, const float* moves, int m_before, float* gradient,
+                         float* here) {
+    const int c = threadIdx.x % ROWS, y = threadIdx.x / ROWS;
+    float sum = 0.0f;
+#pragma unroll 8
+    for (int i = y; i < m_before; i += THREADS / ROWS)
+        if (c < batch.m) sum += moves[i] * batch.cross[i * ROWS + c];
+    here[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x < batch.m) {
+        for (int part = 1; part < THREADS / ROWS; ++part) sum += here[part * ROWS + c];
+        gradient[batch.rows[c]] += sum;
+    }
+    __syncthreads();
+}
+
+// Move b of one output, whose arrays these are, along the rows of a batch; `moves` (ROWS) says how far.
+// The gradient of these rows gets only what d adds to it. All threads of a block copy the products to
+// `here`, scaled; then one warp goes through the rows, as its lanes exchange moves far faster than the
+// threads of a block could. A lane has PARTS rows that follow each other, and tells of them together.
+// It keeps the goal of each row, to which a move along another row i adds -K_ij / (K_jj + d_j) times
+// that move.
+__device__ void go_through(const Batch& batch, const float* low, const float* high,
+                           const float* ridge, float* gradient, float* b, float* moves,
                            float shrinkage, float* here) {
-    const int c = threadIdx.x % ROWS;
-    const float scale = c < m ? scale_of(tile[c * ROWS + c] + ridge[rows[c]]) : 1.0f;
+    const int *rows = batch.rows, m = batch.m, c = threadIdx.x % ROWS;
+    const float scale = c < m ? scale_of(batch.own[c * ROWS + c] + ridge[rows[c]]) : 1.0f;
 #pragma unroll 8
     for (int i = threadIdx.x / ROWS; i < ROWS; i += THREADS / ROWS)
-        here[i * ROWS + c] = c < m && i < m && i != c ? -scale * tile[i * ROWS + c] : 0.0f;
+        here[i * ROWS + c] = c < m && i < m && i != c ? -scale * batch.own[i * ROWS + c] : 0.0f;
     __syncthreads();
     const int t = threadIdx.x;
     if (t < 32) {
@@ -128,7 +154,7 @@ __device__ void go_through(const float* low, const float* high, const float* rid
             const int i = PARTS * t + q;
             at[q] = rows[i < m ? i : 0];
             own[q] = before[q] = i < m ? b[at[q]] : 0.0f;
-            const float scale = i < m ? scale_of(tile[i * ROWS + i] + ridge[at[q]]) : 1.0f;
+            const float scale = i < m ? scale_of(batch.own[i * ROWS + i] + ridge[at[q]]) : 1.0f;
             goal[q] = i < m ? own[q] - gradient[at[q]] * scale : 0.0f;
             edge[q] = shrinkage * scale;
             least[q] = i < m ? low[at[q]] : 0.0f;
@@ -170,27 +196,30 @@ __device__ void go_through(const float* low, const float* high, const float* rid
     __syncthreads();
 }
 
-// gradient += moves (n_outputs, ROWS) times m rows of K. A block takes 32 columns of K at a time, each
-// of which SHARING threads add up.
-__device__ void follow(const float* __restrict__ K, const float* moves, float* gradient,
-                       const int* rows, int m, Row n, int n_outputs, float* memory) {
+// gradient += moves (n_outputs, ROWS) times the rows of a batch in K, but for the rows of batch number
+// `except`. Of n_blocks blocks, each takes 32 columns of K at a time, of which SHARING threads add up
+// one.
+__device__ void follow(const float* __restrict__ K, const Batch& batch, const float* moves,
+                       float* gradient, const int* batch_of, int except, Row n, int n_outputs,
+                       int block, int n_blocks, float* memory) {
     float(*by)[ROWS] = (float(*)[ROWS])memory;
     float(*sums)[OUTPUTS][33] = (float(*)[OUTPUTS][33])(memory + OUTPUTS * ROWS);
     int* at = (int*)(memory + OUTPUTS * ROWS + SHARING * OUTPUTS * 33);
-    const int t = threadIdx.x, x = t % 32, y = t / 32;
+    const int t = threadIdx.x, x = t % 32, y = t / 32, m = batch.m;
     for (int first = 0; first < n_outputs; first += OUTPUTS) {
         const int n_here = n_outputs - first < OUTPUTS ? n_outputs - first : OUTPUTS;
         __syncthreads();
-        for (int i = t; i < m; i += THREADS) at[i] = rows[i];
+        for (int i = t; i < m; i += THREADS) at[i] = batch.rows[i];
         for (int k = t; k < OUTPUTS * ROWS; k += THREADS)
             by[k / ROWS][k % ROWS] = k < n_here * ROWS ? moves[first * ROWS + k] : 0.0f;
         __syncthreads();
-        for (Row left = (Row)blockIdx.x * 32; left < n; left += (Row)gridDim.x * 32) {
+        for (Row left = (Row)block * 32; left < n; left += (Row)n_blocks * 32) {
             const Row j = left + x;
+            const bool is_in = j < n && batch_of[j] != except;
             float sum[OUTPUTS];
 #pragma unroll
             for (int k = 0; k < OUTPUTS; ++k) sum[k] = 0.0f;
-            if (j < n) {
+            if (is_in) {
 #pragma unroll 8
                 for (int i = y; i < m; i += SHARING) {
                     const float own = __ldg(K + at[i] * n + j);
@@ -201,7 +230,7 @@ __device__ void follow(const float* __restrict__ K, const float* moves, float* g
 #pragma unroll
             for (int k = 0; k < OUTPUTS; ++k) sums[y][k][x] = sum[k];
             __syncthreads();
-            for (int k = y; k < n_here && j < n; k += SHARING) {
+            for (int k = y; k < n_here && is_in; k += SHARING) {
                 float all = 0.0f;
                 for (int part = 0; part < SHARING; ++part) all += sums[part][k][x];
                 gradient[(first + k) * n + j] += all;
@@ -211,30 +240,43 @@ __device__ void follow(const float* __restrict__ K, const float* moves, float* g
     }
 }
 
-// Copy what K has of m rows to `tile` (ROWS, ROWS), all blocks together.
-__device__ void fetch(const float* __restrict__ K, const int* rows, int m, float* tile, Row n) {
+// Copy the products that a batch needs, n_blocks blocks together. The rows of the batch before it,
+// m_before of them, are right before its own.
+__device__ void fetch(const float* __restrict__ K, const Batch& batch, int m_before, Row n,
+                      int block, int n_blocks) {
     const int c = threadIdx.x % ROWS, each = THREADS / ROWS;
-    if (c >= m) return;
-    for (int i = blockIdx.x * each + threadIdx.x / ROWS; i < m; i += gridDim.x * each)
-        tile[i * ROWS + c] = __ldg(K + rows[i] * n + rows[c]);
+    if (c >= batch.m) return;
+    const Row column = batch.rows[c];
+    for (int i = block * each + threadIdx.x / ROWS; i < batch.m + m_before; i += n_blocks * each) {
+        float* to = i < batch.m ? batch.own + i * ROWS : batch.cross + (i - batch.m) * ROWS;
+        const Row row = i < batch.m ? batch.rows[i] : batch.rows[i - batch.m - m_before];
+        to[c] = __ldg(K + row * n + column);
+    }
 }
 
-// n_sweeps sweeps over the rows that violate optimality, ROWS of them at a time: a block per output
-// goes through these, then the gradient of all rows follows. `arrived` (1) and `largest` (n_sweeps)
-// are 0 at the beginning. Work space: of_rows (n) violations, rows (n) and their number, tile
-// (ROWS, ROWS), moves (n_outputs, ROWS).
+// n_sweeps sweeps over the rows that violate optimality, in batches of ROWS. While a block per output
+// goes through the rows of a batch, the other blocks let the gradient of all other rows follow the
+// moves of the batch before, and fetch what the next batch needs: so blocks wait for each other once
+// per batch only. `arrived` (1) and `largest` (n_sweeps) are 0 at the beginning. Work space: of_rows (n)
+// violations, rows (n) and their number, batch_of (n), products (2, 2, ROWS, ROWS), moves
+// (2, n_outputs, ROWS).
 extern "C" __global__ void __launch_bounds__(THREADS)
     descend(const float* __restrict__ K, const float* __restrict__ low,
             const float* __restrict__ high, const float* __restrict__ ridge, float* gradient,
-            float* b, float* largest, float* of_rows, int* rows, int* n_moving, float* tile,
-            float* moves, unsigned int* arrived, Row n, int n_outputs, int n_sweeps,
-            float shrinkage) {
+            float* b, float* largest, float* of_rows, int* rows, int* n_moving, int* batch_of,
+            float* products, float* moves, unsigned int* arrived, Row n, int n_outputs,
+            int n_sweeps, float shrinkage) {
     extern __shared__ double memory[];
     float* here = (float*)memory;
     unsigned int goal = 0;
+    const int n_blocks = gridDim.x, n_spare = n_blocks - n_outputs;
+    // The blocks that follow: those that have no output, if there are any.
+    const int n_following = n_spare > 0 ? n_spare : n_blocks;
+    const int block = n_spare > 0 ? (int)blockIdx.x - n_outputs : (int)blockIdx.x;
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
-        for (Row i = (Row)blockIdx.x * THREADS + threadIdx.x; i < n; i += (Row)gridDim.x * THREADS) {
+        for (Row i = (Row)blockIdx.x * THREADS + threadIdx.x; i < n; i += (Row)n_blocks * THREADS) {
             of_rows[i] = violation(low, high, gradient, b, i, n, n_outputs, shrinkage);
+            batch_of[i] = -1;
             raise_to(largest + sweep, of_rows[i]);
         }
         grid_barrier(arrived, &goal);
@@ -245,21 +287,32 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             if (threadIdx.x == 0) *n_moving = found;
         }
         grid_barrier(arrived, &goal);
-        const int count = *n_moving;
-        fetch(K, rows, count < ROWS ? count : ROWS, tile, n);
-        for (int first = 0; first < count; first += ROWS) {
-            const int left = count - first, m = left < ROWS ? left : ROWS, *own = rows + first;
-            grid_barrier(arrived, &goal);
-            for (int k = blockIdx.x; k < n_outputs; k += gridDim.x) {
-                const Row at = k * n;
-                go_through(low + at, high + at, ridge + at, gradient + at, b + at, moves + k * ROWS,
-                           own, tile, m, shrinkage, here);
-            }
-            grid_barrier(arrived, &goal);
-            follow(K, moves, gradient, own, m, n, n_outputs, here);
-            if (left > ROWS) fetch(K, own + ROWS, left - m < ROWS ? left - m : ROWS, tile, n);
-        }
+        const int count = *n_moving, n_batches = (count + ROWS - 1) / ROWS;
+        const auto numbered = [&](int k) {
+            const int left = count - k * ROWS;
+            float* own = products + (k & 1) * 2 * ROWS * ROWS;
+            return Batch{rows + k * ROWS, left < ROWS ? left : ROWS, own, own + ROWS * ROWS};
+        };
+        for (int i = blockIdx.x * THREADS + threadIdx.x; i < count; i += n_blocks * THREADS)
+            batch_of[rows[i]] = i / ROWS;
+        if (count) fetch(K, numbered(0), 0, n, blockIdx.x, n_blocks);
         grid_barrier(arrived, &goal);
+        for (int k = 0; k <= n_batches && count; ++k) {  // the last time gradients follow, only
+            float *now = moves + (k & 1) * n_outputs * ROWS, *last = moves + (~k & 1) * n_outputs * ROWS;
+            for (int output = blockIdx.x; output < n_outputs && k < n_batches; output += n_blocks) {
+                const Row at = output * n;
+                const Batch batch = numbered(k);
+                if (k > 0) catch_up(batch, last + output * ROWS, ROWS, gradient + at, here);
+                go_through(batch, low + at, high + at, ridge + at, gradient + at, b + at,
+                           now + output * ROWS, shrinkage, here);
+            }
+            if (block >= 0 && k > 0)
+                follow(K, numbered(k - 1), last, gradient, batch_of, k, n, n_outputs, block,
+                       n_following, here);
+            if (block >= 0 && k + 1 < n_batches)
+                fetch(K, numbered(k + 1), ROWS, n, block, n_following);
+            grid_barrier(arrived, &goal);
+        }
     }
 }
 #endif

@@ -84,7 +84,7 @@ class CudaCells:
 
     def some(self, numbers: AnyArray) -> CudaCells:
         """Return the rows of these numbers."""
-        at = self.backend.array(np.asarray(numbers))
+        at = self.backend.array(numbers)
         return replace(self, cells=self.cells[at], n_rows=len(at))
 
     def expanded(self, maps: Floats) -> DeviceArray:
@@ -178,41 +178,39 @@ class CudaCells:
 
     def _added(self, R: DeviceArray, *, blocks: bool) -> DeviceArray:
         """Return sums of all entries, (n_outputs, n_features, stride times the bands)."""
-        cp, (n_features, stride) = self.backend.cupy, self.group.shape
-        n_bands = self.group.embedding.basis.support if blocks else 1
-        R = R.astype(self.real, order="F", copy=False)
-        out = cp.empty((len(R), n_features, stride * n_bands))
-        # At least four warps of a processor at a time, where that is possible.
-        for some in batches(len(R), self._most_outputs(4 * n_bands * self._entries(stride))):
-            self._add(R[some], out[some], n_bands * self._entries(stride), blocks)
-        return out
-
-    def _add(self, R: DeviceArray, to: DeviceArray, entries: int, blocks: bool) -> None:
-        """Write the sums of some outputs."""
-        cp, backend, n_outputs = self.backend.cupy, self.backend, len(R)
+        cp, n_outputs, (n_features, stride) = self.backend.cupy, len(R), self.group.shape
         lanes, n_chunks = self._shape()
-        size = entries * n_outputs * LANES
+        n_bands = self.group.embedding.basis.support if blocks else 1
+        entries = n_bands * self._entries(stride)
+        out = cp.empty((n_outputs, n_features, stride * n_bands))
+        if not n_outputs:
+            return out
+        # At least four warps of a processor at a time, where that is possible.
+        parts = batches(n_outputs, self._most_outputs(4 * entries))
+        each, n_parts = parts[0].stop, len(parts)
+        size = entries * each * LANES
         n_bytes = size * self.real.itemsize
-        fixed = n_bytes > backend.shared_bytes
+        fixed = n_bytes > self.backend.shared_bytes
         width = lanes if fixed else LANES
-        _check_entries(entries * n_outputs * width)
+        _check_entries(entries * each * width)
+        R = R.astype(self.real, order="F", copy=False)
         scale = fixed_scale(R) if fixed else 0.0
         n_bytes = 0 if fixed else n_bytes
-        warps, grid = self._warps_and_blocks(n_bytes)
+        warps, grid = self._warps_and_blocks(n_bytes, n_parts * n_chunks)
         if fixed:
-            out = cp.zeros((n_chunks, entries * n_outputs * width), dtype=np.uint64)
+            sums = cp.zeros((n_parts, n_chunks, entries * each * width), dtype=np.uint64)
         else:
-            out = cp.empty((n_chunks, grid * warps, size), dtype=self.real)
-        kernel = self._kernel("add", n_outputs, blocks=blocks, fixed=fixed, n_bytes=warps * n_bytes)
+            sums = cp.empty((n_parts, n_chunks, grid * warps, size), dtype=self.real)
+        kernel = self._kernel("add", each, blocks=blocks, fixed=fixed, n_bytes=warps * n_bytes)
         kernel(
-            (grid, n_chunks),
+            (grid, n_chunks, n_parts),
             (warps * LANES,),
             (
                 *self._source(self.group.size if self.group.has_gaps else -1),
                 R,
-                out,
+                sums,
                 np.int64(self.n_rows),
-                np.int32(R.strides[1] // R.itemsize),
+                np.int32(n_outputs),
                 np.int32(lanes.bit_length() - 1),
                 np.int32(entries),
                 np.int32(width),
@@ -221,34 +219,45 @@ class CudaCells:
             shared_mem=warps * n_bytes,
         )
         if fixed:
-            self._unscale(out, scale, entries, to)
+            self._unscale(sums, scale, (entries, each), out)
         else:
-            self._total(out, entries, to)
+            self._total(sums, (entries, each), out)
+        return out
 
-    def _warps_and_blocks(self, n_bytes: int) -> tuple[int, int]:
-        """Return the warps of a block that adds up, and the blocks, for so many bytes per warp."""
-        room, n_chunks = self.backend.shared_bytes, self._shape()[1]
+    def _warps_and_blocks(self, n_bytes: int, n_tables: int) -> tuple[int, int]:
+        """Return the warps of a block that adds up, and the blocks per table.
+
+        A warp takes so many bytes.
+        """
+        room = self.backend.shared_bytes
         warps = per_processor = 8
         if n_bytes:
             warps = max(1, min(8, room // 2 // n_bytes))
             per_processor = max(1, min(32, room // (warps * n_bytes + 1024)))
         most = max(1, ceil(self.n_rows / (ROWS_PER_WARP * warps)))
-        return warps, min(most, max(1, self.backend.n_processors * per_processor // n_chunks))
+        return warps, min(most, max(1, self.backend.n_processors * per_processor // n_tables))
 
-    def _unscale(self, whole: DeviceArray, scale: float, entries: int, to: DeviceArray) -> None:
-        """Write sums in whole numbers, (n_chunks, size), to where they belong."""
-        (lanes, n_chunks), (n_outputs, n_features, kept) = self._shape(), to.shape
+    def _unscale(
+        self, whole: DeviceArray, scale: float, shape: tuple[int, int], to: DeviceArray
+    ) -> None:
+        """Write sums in whole numbers, (n_parts, n_chunks, size), to where they belong."""
+        (lanes, n_chunks), (n_outputs, n_features, kept), (entries, each) = (
+            self._shape(),
+            to.shape,
+            shape,
+        )
         sums = whole.view(np.int64).astype(np.float64) / scale
-        sums = sums.reshape(n_chunks, entries, n_outputs, lanes).transpose(2, 0, 3, 1)
-        to[...] = sums.reshape(n_outputs, n_chunks * lanes, entries)[:, :n_features, :kept]
+        sums = sums.reshape(-1, n_chunks, entries, each, lanes).transpose(0, 3, 1, 4, 2)
+        sums = sums.reshape(-1, n_chunks * lanes, entries)
+        to[...] = sums[:n_outputs, :n_features, :kept]
 
-    def _total(self, parts: DeviceArray, entries: int, to: DeviceArray) -> None:
-        """Add up the parts of all warps, (n_chunks, n_parts, size), in order."""
-        (n_chunks, n_parts, _), (n_outputs, n_features, kept) = parts.shape, to.shape
-        lanes_log2 = self._shape()[0].bit_length() - 1
-        numbers = n_parts, entries, kept, n_outputs, n_features, lanes_log2
-        add_up = self._kernel("total", 1)
-        add_up((kept * n_outputs, n_chunks), (32, 32), (parts, to, *map(np.int32, numbers)))
+    def _total(self, parts: DeviceArray, shape: tuple[int, int], to: DeviceArray) -> None:
+        """Add up the parts of all warps, (n_parts, n_chunks, n_warps, size), in order."""
+        (n_parts, n_chunks, n_warps, _), (n_outputs, n_features, kept) = parts.shape, to.shape
+        lanes_log2, (entries, each) = self._shape()[0].bit_length() - 1, shape
+        numbers = n_warps, entries, kept, n_outputs, each, n_features, lanes_log2
+        grid = (kept * each, n_chunks, n_parts)
+        self._kernel("total", 1)(grid, (LANES, LANES), (parts, to, *map(np.int32, numbers)))
 
     def _shape(self) -> tuple[int, int]:
         """Return the lanes that are features, and how many times so many there are."""

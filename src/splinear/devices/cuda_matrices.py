@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.devices.backend import DeviceArray
+from splinear.devices.cuda_counts import batches
 
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
@@ -18,6 +19,7 @@ __all__ = ["inner", "inverse_factors", "rounded", "weighted_grams"]
 PLAIN, TRANSPOSED = 0, 1  # of cuBLAS
 HALF, SINGLE = 2, 0  # types of numbers
 ALIGNED = 8  # numbers of half precision
+AT_ONCE = 2**28  # of them that are multiplied by weights at a time
 IN_SINGLE, BY_DEFAULT = 68, -1  # how it is added up, and by which algorithm
 TILE, THREADS = 64, 256  # of `factors.cu`
 _STEPS = ("update", "panel")
@@ -34,18 +36,14 @@ def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> Devi
     unit = cp.maximum(abs(A).max(), np.float32(1e-30))
     roots = cp.sqrt(weights / largest[:, None]).astype(np.float32) / unit
     width = ALIGNED * ceil(m / ALIGNED)
-    half = cp.zeros((n_rows, width), dtype=np.float16)
     out = cp.empty((n, width, width), dtype=np.float32)
-    for root, to in zip(roots, out, strict=True):
-        cp.multiply(A, root[:, None], out=half[:, :m], casting="same_kind")
-        _gram(cp, half, to)
+    for some in batches(n, max(1, AT_ONCE // (n_rows * width))):
+        to = out[some]
+        half = cp.zeros((len(to), n_rows, width), dtype=np.float16)
+        cp.multiply(A, roots[some][:, :, None], out=half[:, :, :m], casting="same_kind")
+        sizes = (width, width, n_rows)
+        _multiply(cp, (PLAIN, TRANSPOSED), sizes, (half, width), (half, width), (to, width))
     return out[:, :m, :m] * (largest * unit.astype(np.float64) ** 2)[:, None, None]
-
-
-def _gram(cp: ModuleType, A: DeviceArray, out: DeviceArray) -> None:
-    """Write A'A to out."""
-    n_rows, m = A.shape
-    _multiply(cp, (PLAIN, TRANSPOSED), (m, m, n_rows), (A, m), (A, m), (out, m))
 
 
 def rounded(cp: ModuleType, A: DeviceArray) -> DeviceArray:
@@ -60,7 +58,7 @@ def inner(cp: ModuleType, A: DeviceArray, B: DeviceArray) -> DeviceArray:
     """Return A B' of matrices in half precision, added up in single precision."""
     out = cp.empty((len(A), len(B)), dtype=np.float32)
     (p, m), q = A.shape, len(B)
-    _multiply(cp, (TRANSPOSED, PLAIN), (q, p, m), (B, m), (A, m), (out, q))
+    _multiply(cp, (TRANSPOSED, PLAIN), (q, p, m), (B[None], m), (A[None], m), (out[None], q))
     return out
 
 
@@ -70,15 +68,19 @@ def _multiply(
     sizes: tuple[int, int, int],
     *matrices: tuple[DeviceArray, int],
 ) -> None:
-    """Multiply two matrices of half precision by cuBLAS, which takes them by columns."""
+    """Multiply matrices (n, ...) of half precision, pair by pair, by cuBLAS.
+
+    It takes them by columns: each comes with the length of what is a row here.
+    """
     cublas, ((A, a), (B, b), (out, c)) = cp.cuda.cublas, matrices
     handle = cp.cuda.device.get_cublas_handle()
     one, zero = np.array(1.0, dtype=np.float32), np.array(0.0, dtype=np.float32)
     cublas.setStream(handle, cp.cuda.get_current_stream().ptr)
-    cublas.gemmEx(
+    strides = [own.size // len(own) for own in (A, B, out)]
+    cublas.gemmStridedBatchedEx(
         handle, *how, *sizes,
-        one.ctypes.data, A.data.ptr, HALF, a, B.data.ptr, HALF, b,
-        zero.ctypes.data, out.data.ptr, SINGLE, c, IN_SINGLE, BY_DEFAULT,
+        one.ctypes.data, A.data.ptr, HALF, a, strides[0], B.data.ptr, HALF, b, strides[1],
+        zero.ctypes.data, out.data.ptr, SINGLE, c, strides[2], len(out), IN_SINGLE, BY_DEFAULT,
     )  # fmt: skip
 
 

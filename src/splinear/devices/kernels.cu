@@ -299,11 +299,12 @@ __device__ void add_row(const Place& at, const REAL* r, Sum* table, int width, d
         }
 }
 
-// Sums over rows of R (n, pitch), the first OUTPUTS of each, times functions of features 32 blockIdx.y
-// on: into `out` (gridDim.y, n_warps, entries, OUTPUTS, 32), a part per warp; or, FIXED, all of them
-// into (gridDim.y, entries, OUTPUTS, width), in units of 1 / scale.
+// Sums over rows of R (n, n_outputs) times functions of features 32 blockIdx.y on, of OUTPUTS outputs
+// from OUTPUTS blockIdx.z on: into `out` (gridDim.z, gridDim.y, n_warps, entries, OUTPUTS, 32), a part
+// per warp; or, FIXED, all of them into (gridDim.z, gridDim.y, entries, OUTPUTS, width), in units of
+// 1 / scale. Outputs beyond n_outputs are 0.
 extern "C" __global__ void __launch_bounds__(256)
-    add(SOURCE, const REAL* __restrict__ R, Sum* __restrict__ out, Row n, int pitch,
+    add(SOURCE, const REAL* __restrict__ R, Sum* __restrict__ out, Row n, int n_outputs,
         int lanes_log2, int entries, int width, double scale) {
     const Source s = THE_SOURCE;
     extern __shared__ double memory[];
@@ -311,9 +312,10 @@ extern "C" __global__ void __launch_bounds__(256)
     const int own = lane & ((1 << lanes_log2) - 1), sub = lane >> lanes_log2;
     const int n_warps = gridDim.x * (blockDim.x >> 5);
     const int warp = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
-    const int size = entries * OUTPUTS * width;
+    const int size = entries * OUTPUTS * width, first = blockIdx.z * OUTPUTS;
+    const Row chunk = (Row)blockIdx.z * gridDim.y + blockIdx.y;
 #if FIXED
-    Sum* table = out + (Row)blockIdx.y * size + (lane & (width - 1));
+    Sum* table = out + chunk * size + (lane & (width - 1));
 #else
     Sum* mine = (Sum*)memory + (threadIdx.x >> 5) * size;
     for (int k = lane; k < size; k += 32) mine[k] = 0;
@@ -331,7 +333,8 @@ extern "C" __global__ void __launch_bounds__(256)
             const Row i = base + u * at_once + sub, valid = i < end ? i : base;
             cells_here[u] = cell_at(s, l, valid);
 #pragma unroll
-            for (int k = 0; k < OUTPUTS; ++k) r[u][k] = __ldg(R + valid * pitch + k);
+            for (int k = 0; k < OUTPUTS; ++k)
+                r[u][k] = first + k < n_outputs ? __ldg(R + valid * n_outputs + first + k) : (REAL)0;
         }
 #pragma unroll
         for (int u = 0; u < ROWS; ++u)
@@ -340,7 +343,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 #if !FIXED
     __syncwarp();
-    Sum* part = out + ((Row)blockIdx.y * n_warps + warp) * size;
+    Sum* part = out + (chunk * n_warps + warp) * size;
     for (int k = lane; k < size; k += 32) part[k] = mine[k];
 #endif
 }
@@ -370,17 +373,18 @@ extern "C" __global__ void expand(SOURCE, const float* __restrict__ maps, float*
 #endif
 
 #ifdef ONLY_total
-// out (n_outputs, n_features, kept) = what parts (gridDim.y, n_parts, entries, n_outputs, 32) add up
-// to, in order, and the lanes that are the same feature, of the first `kept` entries. A block of
-// 32 x 32 threads is an entry of an output.
+// out (n_outputs, n_features, kept) = what parts (gridDim.z, gridDim.y, n_parts, entries, each, 32) add
+// up to, in order, and the lanes that are the same feature, of the first `kept` entries. A block of
+// 32 x 32 threads is an entry of an output, of which gridDim.z times `each` are there.
 extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, int n_parts,
-                                 int entries, int kept, int n_outputs, int n_features,
+                                 int entries, int kept, int n_outputs, int each, int n_features,
                                  int lanes_log2) {
     __shared__ double sums[32][33];
-    const int entry = blockIdx.x / n_outputs, output = blockIdx.x % n_outputs;
+    const int entry = blockIdx.x / each, output = blockIdx.z * each + blockIdx.x % each;
+    if (output >= n_outputs) return;
     const int lane = threadIdx.x, lanes = 1 << lanes_log2, feature = blockIdx.y * 32 + lane;
-    const Row size = (Row)entries * n_outputs * 32;
-    const REAL* from = parts + (Row)blockIdx.y * n_parts * size + blockIdx.x * 32 + lane;
+    const Row size = (Row)entries * each * 32, chunk = (Row)blockIdx.z * gridDim.y + blockIdx.y;
+    const REAL* from = parts + chunk * n_parts * size + blockIdx.x * 32 + lane;
     double sum = 0;
     for (int part = threadIdx.y; part < n_parts; part += 32) sum += from[part * size];
     sums[threadIdx.y][lane] = sum;

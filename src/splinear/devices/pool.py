@@ -33,11 +33,10 @@ class Pool:
     def __init__(
         self, backend: Backend, cells: Sequence[Cells], layout: Layout, bias: float
     ) -> None:
-        self._backend, self._cells, self._bias = backend, cells, bias
+        self._backend, self._cells, self._layout, self._bias = backend, cells, layout, bias
         maps = [_embedding(group) for group in layout.groups]
         self._unit = max([float(np.abs(own).max(initial=0.0)) for own in maps], default=0.0) or 1.0
         self._maps = [own / self._unit for own in maps]
-        self._width = layout.n_parameters
         self.numbers: AnyArray = np.zeros(0, dtype=np.intp)
         self._is_held = np.zeros(cells[0].n_rows, dtype=bool)
         self._embedded: DeviceArray = None
@@ -50,7 +49,7 @@ class Pool:
         if free is None:
             return n
         # A row takes 6 bytes per number while it is embedded, and twice 4 per row of the pool.
-        while n > 128 and n * (6 * self._width + 8 * n) > ROOM * free:
+        while n > 128 and n * (6 * self._layout.n_parameters + 8 * n) > ROOM * free:
             n //= 2
         return n
 
@@ -92,6 +91,14 @@ class Pool:
         slope = bare(gradient, backend)[:, at]
         out[:, at] = solved(backend.boxed(self._products, own, out[:, at], slope), close)
         return cast(Floats, RowArray(out, backend))
+
+    def sums(self, b: Floats) -> Floats:
+        """Return the derivative of sum(b * scores) by parameters, from rows where b is not 0."""
+        there = bare(b, self._backend)
+        at = np.flatnonzero((there != 0.0).any(axis=0))
+        R, layout = there[:, at], self._layout
+        tables = [own.some(at).sums(R).reshape(len(R), -1) for own in self._cells]
+        return layout.gather(self._backend.numpy(np.concatenate(tables, axis=1)))
 
     def _embed(self, numbers: AnyArray) -> DeviceArray:
         pairs = zip(self._cells, self._maps, strict=True)
