@@ -33,7 +33,9 @@ class Array(np.ndarray):
 
     @property
     def data(self):
-        return SimpleNamespace(ptr=self.ctypes.data)
+        ptr = self.ctypes.data
+        copy = lambda at, n_bytes, stream: ctypes.memmove(ptr, at, n_bytes)  # noqa: E731
+        return SimpleNamespace(ptr=ptr, copy_from_host_async=copy)
 
     def get(self):
         return np.array(self)

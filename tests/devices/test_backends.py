@@ -84,6 +84,11 @@ def same_matrices(backend, m):
     inverse = np.einsum("kji,kjl->kil", np.tril(factors), np.tril(factors))
     np.testing.assert_allclose(inverse @ backend.numpy(H), [np.eye(m)] * 3, atol=1e-6)
     assert np.array_equal(factors, np.tril(factors))
+    for dtype, close in ((np.float64, 1e-12), (np.float32, 1e-4)):
+        v = rng.normal(size=(3, m)).astype(dtype)
+        found = backend.twice(backend.array(factors.astype(dtype)), backend.array(v))
+        expected = np.einsum("kij,kj->ki", inverse, v)
+        np.testing.assert_allclose(backend.numpy(found), expected, atol=close)
     bad = backend.inverse_factors(backend.array(-exact))
     assert not np.isfinite(backend.numpy(bad)).all(axis=(1, 2)).any()
 

@@ -34,7 +34,6 @@ __all__ = [
     "Surfaces",
     "diagonals",
     "is_supported",
-    "twice",
 ]
 
 DeviceArray = Any  # of NumPy or CuPy
@@ -254,6 +253,10 @@ class Backend(Protocol):
         """
         ...
 
+    def twice(self, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
+        """Return M'M v of such factors M (n, m, m) and vectors v (n, m), of the same type."""
+        ...
+
     def rounded(self, A: DeviceArray) -> DeviceArray:
         """Return a matrix of numbers of about 1 as `inner` takes it: 11 bits of each may count.
 
@@ -341,12 +344,6 @@ class Backend(Protocol):
 def diagonals(H: DeviceArray) -> DeviceArray:
     """Return the diagonals of matrices (n, m, m), row by row, to be read and written."""
     return H.reshape(len(H), -1)[:, :: H.shape[1] + 1]
-
-
-def twice(factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
-    """Return M'M v of matrices M (n, m, m) and vectors v (n, m)."""
-    half = (factors @ vectors[:, :, None])[:, :, 0]
-    return (half[:, None, :] @ factors)[:, 0]
 
 
 def is_supported(group: TermGroup) -> bool:

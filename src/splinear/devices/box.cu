@@ -360,49 +360,31 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 #endif
 
-#ifdef ONLY_halves
-// halves (outputs, m) = -W s, W (outputs, m, m) being lower triangular and s the slopes of free rows. A
-// warp per row of W.
+#ifdef ONLY_right_sides
+// out (outputs, m) = minus the slopes of free rows, 0 beyond them.
 extern "C" __global__ void __launch_bounds__(256)
-    halves(const float* __restrict__ W, const float* __restrict__ gradient,
-           const float* __restrict__ b, const int* __restrict__ rows, const int* __restrict__ sizes,
-           float* __restrict__ out, Row n, int m, float shrinkage) {
-    const int i = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32, k = blockIdx.y;
-    if (i >= sizes[k]) return;
-    W += ((Row)k * m + i) * m;
-    gradient += k * n, b += k * n, rows += k * n;
-    float sum = 0.0f;
-    for (int j = lane; j <= i; j += 32)
-        sum -= W[j] * slope_at(gradient[rows[j]], b[rows[j]], shrinkage);
-    for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
-    if (lane == 0) out[(Row)k * m + i] = sum;
+    right_sides(const float* __restrict__ gradient, const float* __restrict__ b,
+                const int* __restrict__ rows, const int* __restrict__ sizes,
+                float* __restrict__ out, Row n, int m, float shrinkage) {
+    const int j = blockIdx.x * 256 + threadIdx.x, k = blockIdx.y;
+    if (j >= m) return;
+    const Row begin = (Row)k * n, at = begin + (j < sizes[k] ? rows[begin + j] : 0);
+    out[(Row)k * m + j] = j < sizes[k] ? -slope_at(gradient[at], b[at], shrinkage) : 0.0f;
 }
 #endif
 
 #ifdef ONLY_path
-// moves (SHARES, outputs, n), zero before: the direction W' halves, times each share and cut off at the
-// bounds; no sign changes where |b_i| costs something. NaN if the direction is not finite. 32 columns
-// of W per block of 32 x 8 threads.
+// moves (SHARES, outputs, n), zero before: the directions (outputs, m) of free rows, times each share and
+// cut off at the bounds; no sign changes where |b_i| costs something. NaN if one is not finite.
 extern "C" __global__ void __launch_bounds__(256)
-    path(const float* __restrict__ W, const float* __restrict__ halves,
-         const float* __restrict__ low, const float* __restrict__ high, const float* __restrict__ b,
-         const int* __restrict__ rows, const int* __restrict__ sizes, float* __restrict__ moves,
-         Row n, int m, float shrinkage) {
-    __shared__ float sums[8][33];
-    const int j = blockIdx.x * 32 + threadIdx.x, k = blockIdx.y, size = sizes[k];
-    const Row begin = (Row)k * n;
-    W += (Row)k * m * m;
-    float sum = 0.0f;
-    if (j < size)
-        for (int i = blockIdx.x * 32 + threadIdx.y; i < size; i += 8)
-            if (i >= j) sum += W[(Row)i * m + j] * halves[(Row)k * m + i];
-    sums[threadIdx.y][threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.y > 0 || j >= size) return;
-    float direction = 0.0f;
-    for (int part = 0; part < 8; ++part) direction += sums[part][threadIdx.x];
-    const Row at = begin + rows[begin + j];
-    const float own = b[at];
+    path(const float* __restrict__ directions, const float* __restrict__ low,
+         const float* __restrict__ high, const float* __restrict__ b, const int* __restrict__ rows,
+         const int* __restrict__ sizes, float* __restrict__ moves, Row n, int m,
+         float shrinkage) {
+    const int j = blockIdx.x * 256 + threadIdx.x, k = blockIdx.y;
+    if (j >= sizes[k]) return;
+    const Row begin = (Row)k * n, at = begin + rows[begin + j];
+    const float own = b[at], direction = directions[(Row)k * m + j];
     const bool is_signed = shrinkage != 0.0f;
     const float least = is_signed && own > 0.0f ? 0.0f : low[at];
     const float most = is_signed && own < 0.0f ? 0.0f : high[at];

@@ -16,7 +16,7 @@ from splinear.devices.cuda_box import CudaBox
 from splinear.devices.cuda_cells import CudaCells
 from splinear.devices.cuda_counts import padded
 from splinear.devices.cuda_curves import CudaCurves
-from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, weighted_grams
+from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, twice, weighted_grams
 from splinear.devices.cuda_pairs import evidence_on, surfaces_on
 from splinear.devices.cuda_softmax import (
     MOST_CLASSES,
@@ -43,6 +43,7 @@ from splinear.solvers.hinge.box import Box
 __all__ = ["CudaBackend", "CudaCells"]
 
 FREE_BYTES = 48 * 1024  # of shared memory that a kernel has without asking
+SMALL = 2**16  # bytes that are sent without a detour
 
 
 class CudaBackend:
@@ -64,7 +65,15 @@ class CudaBackend:
 
     def array(self, values: AnyArray) -> DeviceArray:
         """Move an array to the device."""
-        return self.cupy.asarray(values)
+        cp, is_here = self.cupy, isinstance(values, np.ndarray) and values.flags.c_contiguous
+        if not is_here or not 0 < values.nbytes <= SMALL:
+            return cp.asarray(values)
+        # CuPy would copy it to pinned memory first. The driver has copied what is not pinned when
+        # this call returns, and does not wait for the GPU.
+        out = cp.empty(values.shape, dtype=values.dtype)
+        stream = cp.cuda.get_current_stream()
+        out.data.copy_from_host_async(values.ctypes.data, values.nbytes, stream)
+        return out
 
     def numpy(self, array: DeviceArray) -> AnyArray:
         """Move an array to the host."""
@@ -102,6 +111,10 @@ class CudaBackend:
     def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
         """Return L^{-1} of matrices H = L L', which are overwritten."""
         return inverse_factors(self, H, sizes)
+
+    def twice(self, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
+        """Return M'M v of factors M."""
+        return twice(self, factors, vectors)
 
     def rounded(self, A: DeviceArray) -> DeviceArray:
         """Return a matrix in half precision."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.devices.backend import AT_A_TIME, LEAST, TURNS, DeviceArray
-from splinear.devices.cuda_matrices import inverse_factors
+from splinear.devices.cuda_matrices import inverse_factors, twice
 from splinear.devices.subspace import GROWTH, MOST_FREE, SHARES, free_step
 from splinear.solvers.hinge.box import Box
 
@@ -22,7 +22,6 @@ MOST_OUTPUTS = 16  # of one reading of K
 THREADS = 256  # of a block of most kernels
 OF_DESCENT, OF_LISTS = 512, 1024  # of a block of `descend` and of `list_free`
 ROOM = 4 * AT_A_TIME**2  # bytes that the threads of a block of `descend` share
-LANES, ROWS_PER_BLOCK = 32, 8  # of `halves` and `path`
 
 
 class CudaBox:
@@ -101,15 +100,13 @@ class CudaBox:
     def _moves(self, factors: DeviceArray, sizes: DeviceArray, m: int) -> DeviceArray:
         """Return where some shares of the step lead, (n_shares * n_outputs, n)."""
         cp, n_outputs, last = self.backend.cupy, int(self.n_outputs), (np.int32(m), self.shrinkage)
-        halves = cp.empty((n_outputs, m), dtype=np.float32)
-        given = (factors, self.gradient, self._b, self._rows, sizes, halves, self.n, *last)
-        grid = (ceil(m / ROWS_PER_BLOCK), n_outputs)
-        self._kernel("halves")(grid, (THREADS,), given)
+        right, grid = cp.empty((n_outputs, m), dtype=np.float32), (ceil(m / THREADS), n_outputs)
+        given = (self.gradient, self._b, self._rows, sizes, right, self.n, *last)
+        self._kernel("right_sides")(grid, (THREADS,), given)
         moves = cp.zeros((len(SHARES) * n_outputs, int(self.n)), dtype=np.float32)
         bounded = (self.low, self.high, self._b, self._rows, sizes, moves)
-        grid = (ceil(m / LANES), n_outputs)
-        block = (LANES, ROWS_PER_BLOCK)
-        self._kernel("path")(grid, block, (factors, halves, *bounded, self.n, *last))
+        given = (twice(self.backend, factors, right), *bounded, self.n, *last)
+        self._kernel("path")(grid, (THREADS,), given)
         return moves
 
     def _go(self, moves: DeviceArray) -> None:

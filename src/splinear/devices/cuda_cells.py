@@ -164,7 +164,8 @@ class CudaCells:
         laid = cp.empty((n_chunks, entries, n_outputs, width), dtype=self.real)
         numbers = entries, n_outputs, width, lanes.bit_length() - 1, n_features, stride
         size, kernel, grid = np.int64(laid.size), self._kernel("lay", 1), ceil(laid.size / THREADS)
-        kernel((grid,), (THREADS,), (cp.asarray(tables), laid, size, *map(np.int32, numbers)))
+        there = self.backend.array(tables)
+        kernel((grid,), (THREADS,), (there, laid, size, *map(np.int32, numbers)))
         return laid
 
     def sums(self, R: DeviceArray) -> DeviceArray:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear.devices.backend import DeviceArray
-from splinear.devices.cuda_counts import batches
+from splinear.devices.cuda_counts import LANES, batches
 
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
 
-__all__ = ["inner", "inverse_factors", "rounded", "weighted_grams"]
+__all__ = ["inner", "inverse_factors", "rounded", "twice", "weighted_grams"]
 
 PLAIN, TRANSPOSED = 0, 1  # of cuBLAS
 HALF, SINGLE = 2, 0  # types of numbers
@@ -96,7 +96,7 @@ def inverse_factors(
     real = {"REAL": "float" if H.dtype.char == "f" else "double"}
     update, panel = (backend.kernel("factors.cu", k, 0, {f"ONLY_{k}": 1, **real}) for k in _STEPS)
     A, out = cp.ascontiguousarray(H), cp.zeros(H.shape, dtype=H.dtype)
-    own = cp.asarray(np.full(n, m, dtype=np.int32)) if sizes is None else sizes.astype(np.int32)
+    own = backend.array(np.full(n, m, np.int32)) if sizes is None else sizes.astype(np.int32)
     same, n_tiles = (A, out, own, np.int32(m)), ceil(m / TILE)
     update((1, n), (THREADS,), (*same, np.int32(-1)))
     for k in range(n_tiles):
@@ -106,3 +106,16 @@ def inverse_factors(
         if left:
             update((left * (left + 1) // 2 + left * (k + 1), n), (THREADS,), given)
     return out
+
+
+def twice(backend: CudaBackend, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
+    """Return M'M v of lower triangular matrices M (n, m, m) and vectors v (n, m)."""
+    cp, (n, m) = backend.cupy, vectors.shape
+    real = {"REAL": "float" if factors.dtype.char == "f" else "double"}
+    v = cp.ascontiguousarray(vectors)
+    for name, at_once in (("multiply", THREADS // LANES), ("multiply_transposed", LANES)):
+        out = cp.empty((n, m), dtype=factors.dtype)
+        kernel = backend.kernel("factors.cu", name, 0, {f"ONLY_{name}": 1, **real})
+        kernel((ceil(m / at_once), n), (THREADS,), (factors, v, out, np.int32(m)))
+        v = out
+    return v

@@ -48,7 +48,7 @@ def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: Dev
     """Return sum_i c_i p_i (p_i', 1) of at most MOST_CLASSES classes, on the host."""
     cp, (k, n) = backend.cupy, F.shape
     blocks, found, room = _sums_of(backend, k, n)
-    arrays = (cp.ascontiguousarray(F), cost, cp.asarray(shift), *room)
+    arrays = (cp.ascontiguousarray(F), cost, backend.array(shift), *room)
     _kernel(backend, "moments", k)((blocks,), (THREADS,), (*arrays, np.int64(n)))
     sums, out, upper = backend.numpy(found), np.empty((k, k + 1)), _upper(k)
     n_products = len(sums) - k
@@ -68,7 +68,7 @@ def class_shift(
     cp, (k, n) = backend.cupy, F.shape
     blocks, _, room = _sums_of(backend, k, n)
     told, kernel = cp.zeros(k + 1), _kernel(backend, "shift", k)
-    arrays = (cp.ascontiguousarray(F), cost, cp.asarray(of_classes), told, *room)
+    arrays = (cp.ascontiguousarray(F), cost, backend.array(of_classes), told, *room)
     given = (*arrays, np.int64(n), np.float64(LAST_SHIFT), np.float64(FARTHEST))
     for _ in range(0, MAX_SHIFTS, AT_ONCE):
         for _ in range(AT_ONCE):

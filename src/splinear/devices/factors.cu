@@ -1,4 +1,4 @@
-// Inverse factors L^{-1} of several matrices H = L L', tile by tile.
+// Inverse factors L^{-1} of several matrices H = L L', tile by tile, and products with them.
 //
 // Tiles of L and of its inverse W come in steps, each of which ends with tiles that the next one
 // begins with. With tiles numbered i, j, and k that of the step:
@@ -211,5 +211,39 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         }
     __syncthreads();
     invert(room, W, i, m);
+}
+#endif
+
+#ifdef ONLY_multiply
+// out (n, m) = W v of each matrix, W being lower triangular: a warp per row.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    multiply(const REAL* __restrict__ W, const REAL* __restrict__ v, REAL* __restrict__ out, int m) {
+    const int i = blockIdx.x * (THREADS / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (i >= m) return;
+    const long long first = (long long)blockIdx.y * m;
+    REAL sum = 0;
+    for (int j = lane; j <= i; j += 32) sum += W[(first + i) * m + j] * v[first + j];
+    for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+    if (lane == 0) out[first + i] = sum;
+}
+#endif
+
+#ifdef ONLY_multiply_transposed
+// out (n, m) = W' v of each matrix: 32 columns per block, of which 8 threads add up one.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    multiply_transposed(const REAL* __restrict__ W, const REAL* __restrict__ v, REAL* __restrict__ out,
+                     int m) {
+    __shared__ REAL sums[THREADS / 32][33];
+    const int x = threadIdx.x % 32, y = threadIdx.x / 32, j = blockIdx.x * 32 + x;
+    const long long first = (long long)blockIdx.y * m;
+    REAL sum = 0;
+    if (j < m)
+        for (int i = blockIdx.x * 32 + y; i < m; i += THREADS / 32)
+            if (i >= j) sum += W[(first + i) * m + j] * v[first + i];
+    sums[y][x] = sum;
+    __syncthreads();
+    if (y > 0 || j >= m) return;
+    for (int part = 1; part < THREADS / 32; ++part) sum += sums[part][x];
+    out[first + j] = sum;
 }
 #endif

@@ -29,7 +29,7 @@ class Frame:
     places: AnyArray  # of the n in a vector theta
     stiffness: DeviceArray  # (n, n), the matrix of the penalty
     levels: Levels | None  # None: there are none
-    is_tied: bool
+    centering: DeviceArray | None  # (n_outputs, n_outputs): takes off what outputs have in common
 
     @classmethod
     def of(cls, backend: Backend, space: Space, before: Frame | None = None) -> Frame:
@@ -41,7 +41,10 @@ class Frame:
             if levels is None or not levels.is_of(weights, places):
                 levels = Levels.of(backend, space.layout, weights, places)
         stiffness = _stiffness(backend, space, len(places))
-        return cls(backend, space.layout, places, stiffness, levels, space.is_tied)
+        centering, n = None, space.n_outputs
+        if space.is_tied:
+            centering = backend.array(np.eye(n) - 1.0 / n)
+        return cls(backend, space.layout, places, stiffness, levels, centering)
 
     def sent(self, theta: Floats) -> DeviceArray:
         """Send a vector theta (n_outputs, n_parameters + 1)."""
@@ -55,8 +58,8 @@ class Frame:
 
     def leveled(self, there: DeviceArray) -> DeviceArray:
         """Do what `solvers.newton.iterate.Space.leveled` does."""
-        if self.is_tied:
-            there = there - there.mean(axis=0)
+        if self.centering is not None:
+            there = self.centering @ there
         return there if self.levels is None else there @ self.levels.moving
 
 

@@ -89,6 +89,11 @@ class NumPyBackend:
                 to[:] = dtrtri(L, lower=1)[0]
         return out
 
+    def twice(self, factors: Floats, vectors: Floats) -> Floats:
+        """Return M'M v."""
+        half = (factors @ vectors[:, :, None])[:, :, 0]
+        return np.asarray((half[:, None, :] @ factors)[:, 0])
+
     def rounded(self, A: Floats) -> Floats:
         """Return the matrix itself."""
         return A

@@ -15,7 +15,7 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend, DeviceArray, twice
+from splinear.devices.backend import Backend, DeviceArray
 from splinear.devices.frame import Frame
 from splinear.solvers.newton.iterate import Space, dot
 from splinear.solvers.newton.steps import ENOUGH, MAX_CG, Aim, Length, Step
@@ -43,7 +43,7 @@ class DeviceInverse:
     def times_there(self, vectors: DeviceArray) -> DeviceArray:
         """Multiply vectors of the frame."""
         scaled = (self.scale * vectors).astype(self.factors.dtype, copy=False)
-        return self.scale * twice(self.factors, scaled)
+        return self.scale * self.frame.backend.twice(self.factors, scaled)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from splinear.devices.backend import Backend, DeviceArray, diagonals, twice
+from splinear.devices.backend import Backend, DeviceArray, diagonals
 from splinear.solvers.hinge.box import Box
 
 __all__ = ["free_step", "solved_within"]
@@ -76,7 +76,7 @@ def _solved(
     diagonal *= 1.0 + GROWTH
     diagonal += more.astype(H.dtype, copy=False)
     right = right.astype(H.dtype, copy=False)
-    x = twice(backend.inverse_factors(H, sizes), right).astype(np.float64)
+    x = backend.twice(backend.inverse_factors(H, sizes), right).astype(np.float64)
     return x if bool(np.isfinite(x).all()) else None
 
 
