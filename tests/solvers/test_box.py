@@ -30,7 +30,7 @@ def products(n=12):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_function_is_minus_the_dual(loss):
     own, K = problem(loss), products()
-    box = Box.of([own])
+    box = Box.of([own], np.zeros((1, 12)))
     rng = np.random.default_rng(2)
     low, high = np.maximum(box.low[0], -3.0), np.minimum(box.high[0], 3.0)
     b = rng.uniform(low, high)
@@ -47,7 +47,7 @@ def test_the_function_is_minus_the_dual(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_nothing_is_violated_at_the_least_value_alone(loss):
-    K, box = products(), Box.of([problem(loss)])
+    K, box = products(), Box.of([problem(loss)], np.zeros((1, 12)))
     H, t, e = K + np.diag(box.ridge[0]), box.targets[0], box.shrinkage
 
     def value(parts):  # b = up - down: no kinks
@@ -71,4 +71,4 @@ def test_nothing_is_violated_at_the_least_value_alone(loss):
 
 def test_other_losses_have_no_such_form():
     with pytest.raises(TypeError, match="Logistic"):
-        Box.of([problem(Logistic())])
+        Box.of([problem(Logistic())], np.zeros((1, 12)))

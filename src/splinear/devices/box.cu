@@ -73,7 +73,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #ifdef ONLY_descend
 #define THREADS 512
 #define PARTS (ROWS / 32)           // rows of a lane of the warp that goes through them
-#define SHARING (THREADS / 32)      // threads that share a column of K
+#define COLUMNS 128                 // of K that a block reads at a time
+#define SHARING (THREADS / COLUMNS)  // threads that add up one of them
 
 #ifndef GRID_BARRIER
 // Wait until all blocks are here. They all run at the same time: the launch is a cooperative one.
@@ -197,15 +198,14 @@ __device__ void go_through(const Batch& batch, const float* low, const float* hi
 }
 
 // gradient += moves (n_outputs, ROWS) times the rows of a batch in K, but for the rows of batch number
-// `except`. Of n_blocks blocks, each takes 32 columns of K at a time, of which SHARING threads add up
-// one.
+// `except`; by n_blocks blocks.
 __device__ void follow(const float* __restrict__ K, const Batch& batch, const float* moves,
                        float* gradient, const int* batch_of, int except, Row n, int n_outputs,
                        int block, int n_blocks, float* memory) {
     float(*by)[ROWS] = (float(*)[ROWS])memory;
-    float(*sums)[OUTPUTS][33] = (float(*)[OUTPUTS][33])(memory + OUTPUTS * ROWS);
-    int* at = (int*)(memory + OUTPUTS * ROWS + SHARING * OUTPUTS * 33);
-    const int t = threadIdx.x, x = t % 32, y = t / 32, m = batch.m;
+    float(*sums)[OUTPUTS][COLUMNS] = (float(*)[OUTPUTS][COLUMNS])(memory + OUTPUTS * ROWS);
+    int* at = (int*)(memory + OUTPUTS * ROWS + SHARING * OUTPUTS * COLUMNS);
+    const int t = threadIdx.x, x = t % COLUMNS, y = t / COLUMNS, m = batch.m;
     for (int first = 0; first < n_outputs; first += OUTPUTS) {
         const int n_here = n_outputs - first < OUTPUTS ? n_outputs - first : OUTPUTS;
         __syncthreads();
@@ -213,14 +213,14 @@ __device__ void follow(const float* __restrict__ K, const Batch& batch, const fl
         for (int k = t; k < OUTPUTS * ROWS; k += THREADS)
             by[k / ROWS][k % ROWS] = k < n_here * ROWS ? moves[first * ROWS + k] : 0.0f;
         __syncthreads();
-        for (Row left = (Row)block * 32; left < n; left += (Row)n_blocks * 32) {
+        for (Row left = (Row)block * COLUMNS; left < n; left += (Row)n_blocks * COLUMNS) {
             const Row j = left + x;
             const bool is_in = j < n && batch_of[j] != except;
             float sum[OUTPUTS];
 #pragma unroll
             for (int k = 0; k < OUTPUTS; ++k) sum[k] = 0.0f;
             if (is_in) {
-#pragma unroll 8
+#pragma unroll 16
                 for (int i = y; i < m; i += SHARING) {
                     const float own = __ldg(K + at[i] * n + j);
 #pragma unroll

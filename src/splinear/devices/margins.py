@@ -101,9 +101,9 @@ class DeviceMargins:
     def _signs_and_costs(self) -> tuple[Any, Any]:
         """Y and c of all outputs, (n_outputs, n_rows) each."""
         problems, n = self.like.problems, self.n_rows
-        y = np.stack([problem.y[:n] for problem in problems]).astype(np.float64)
-        cost = np.stack([problem.cost[:n] for problem in problems])
-        return self.backend.array(y), self.backend.array(self.weight * self.like.weight * cost)
+        y = self.backend.array(np.stack([problem.y[:n] for problem in problems]))
+        cost = self.backend.array(np.stack([problem.cost[:n] for problem in problems]))
+        return y.astype(np.float64), self.weight * self.like.weight * cost
 
     @cached_property
     def _targets(self) -> Any:

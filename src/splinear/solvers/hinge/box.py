@@ -43,27 +43,25 @@ class Box:
     shrinkage: float
 
     @classmethod
-    def of(cls, problems: Sequence[Problem]) -> Box:
-        """Return the box of problems with the same loss; rows of weight 0 have b_i = 0."""
-        loss, n = problems[0].loss, len(problems[0].y)
-        y = np.stack([problem.y for problem in problems]).astype(np.float64)
-        cost = np.stack([problem.cost for problem in problems])
-        ridge = np.zeros(cost.shape)
+    def of(cls, problems: Sequence[Problem], zeros: Floats) -> Box:
+        """Return the box of problems with the same loss; rows of weight 0 have b_i = 0.
+
+        Its arrays are of the type of `zeros`, the scores of a zero model.
+        """
+        loss = problems[0].loss
+        cost, ridge = zeros + np.stack([problem.cost for problem in problems]), zeros
         if isinstance(loss, EpsilonInsensitive):
-            targets = np.stack([np.zeros(n) if p.targets is None else p.targets for p in problems])
-            return cls(targets, -cost, cost, ridge, loss.epsilon)
+            given = [np.zeros(len(p.y)) if p.targets is None else p.targets for p in problems]
+            return cls(zeros + np.stack(given), -cost, cost, ridge, loss.epsilon)
+        y = zeros + np.stack([problem.y for problem in problems])
         if isinstance(loss, SquaredHinge):
-            np.divide(0.5, cost, out=ridge, where=cost > 0.0)
-            reach = np.where(cost > 0.0, np.copysign(np.inf, y), 0.0)
+            ridge = np.where(cost > 0.0, 0.5 / np.maximum(cost, np.finfo(float).tiny), 0.0)
+            reach = np.where(cost > 0.0, np.where(y > 0.0, np.inf, -np.inf), 0.0)
         elif isinstance(loss, Hinge):
             reach = y * cost
         else:
             raise TypeError(f"There is no such form of {loss!r}.")
         return cls(y, np.minimum(reach, 0.0), np.maximum(reach, 0.0), ridge, 0.0)
-
-    def over(self, zeros: Floats) -> Box:
-        """Return the box with arrays of the type of `zeros`, the scores of a zero model."""
-        return self.mapped(lambda values: zeros + values)
 
     def mapped(self, function: Callable[[Any], Any]) -> Box:
         """Return the box with a function applied to each array."""
