@@ -77,16 +77,20 @@ extern "C" __global__ void __launch_bounds__(256)
 #define SHARING (THREADS / COLUMNS)  // threads that add up one of them
 
 #ifndef GRID_BARRIER
-// Wait until all blocks are here. They all run at the same time: the launch is a cooperative one.
+// Wait until all blocks are here. They all run at the same time: the launch is a cooperative one. What
+// a block has written before is there for the others afterward.
 __device__ void grid_barrier(unsigned int* arrived, unsigned int* goal) {
     __syncthreads();
     if (threadIdx.x == 0) {
+        unsigned int found;
         *goal += gridDim.x;
-        __threadfence();
-        atomicAdd(arrived, 1u);
-        while (*(volatile unsigned int*)arrived < *goal) {
-        }
-        __threadfence();
+        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
+        do {
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                         : "=r"(found)
+                         : "l"(arrived)
+                         : "memory");
+        } while (found < *goal);
     }
     __syncthreads();
 }
@@ -113,53 +117,64 @@ struct Batch {
     float* cross;
 };
 
-// Let the gradient of a batch's rows follow the moves along the m_before rows before them.
-__device__ void catch_up(const Batch& batch, const float* moves, int m_before, float* gradient,
-                         float* here) {
-    const int c = threadIdx.x % ROWS, y = threadIdx.x / ROWS;
-    float sum = 0.0f;
-#pragma unroll 8
-    for (int i = y; i < m_before; i += THREADS / ROWS)
-        if (c < batch.m) sum += moves[i] * batch.cross[i * ROWS + c];
-    here[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x < batch.m) {
-        for (int part = 1; part < THREADS / ROWS; ++part) sum += here[part * ROWS + c];
-        gradient[batch.rows[c]] += sum;
-    }
-    __syncthreads();
-}
-
 // Move b of one output, whose arrays these are, along the rows of a batch; `moves` (ROWS) says how far.
-// The gradient of these rows gets only what d adds to it. All threads of a block copy the products to
-// `here`, scaled; then one warp goes through the rows, as its lanes exchange moves far faster than the
-// threads of a block could. A lane has PARTS rows that follow each other, and tells of them together.
-// It keeps the goal of each row, to which a move along another row i adds -K_ij / (K_jj + d_j) times
-// that move.
-__device__ void go_through(const Batch& batch, const float* low, const float* high,
-                           const float* ridge, float* gradient, float* b, float* moves,
-                           float shrinkage, float* here) {
-    const int *rows = batch.rows, m = batch.m, c = threadIdx.x % ROWS;
+// First the gradient of these rows follows the moves `last` (ROWS) along the rows before them, if there
+// are any; of their own moves it gets only what d adds to it. All threads of a block fetch the products;
+// then one warp goes through the rows, as its lanes exchange moves far faster than the threads of a
+// block could. A lane has PARTS rows that follow each other, and tells of them together. It keeps the
+// goal of each row, to which a move along another row i adds -K_ij / (K_jj + d_j) times that move.
+__device__ void go_through(const Batch& batch, const float* last, const float* low,
+                           const float* high, const float* ridge, float* gradient, float* b,
+                           float* moves, float shrinkage, float* here) {
+    const int *rows = batch.rows, m = batch.m, t = threadIdx.x, c = t % ROWS, y = t / ROWS;
+    const int each = THREADS / ROWS;
+    // All loads are on their way before the first is waited for.
+    float tile[ROWS / each], sum = 0.0f;
+#pragma unroll
+    for (int e = 0; e < ROWS / each; ++e) {
+        const int i = y + e * each;
+        tile[e] = c < m && i < m && i != c ? batch.own[i * ROWS + c] : 0.0f;
+    }
     const float scale = c < m ? scale_of(batch.own[c * ROWS + c] + ridge[rows[c]]) : 1.0f;
-#pragma unroll 8
-    for (int i = threadIdx.x / ROWS; i < ROWS; i += THREADS / ROWS)
-        here[i * ROWS + c] = c < m && i < m && i != c ? -scale * batch.own[i * ROWS + c] : 0.0f;
-    __syncthreads();
-    const int t = threadIdx.x;
+    Row at[PARTS];
+    float own[PARTS], g[PARTS], least[PARTS], most[PARTS], bend[PARTS], of_ridge[PARTS];
     if (t < 32) {
-        Row at[PARTS];
-        float own[PARTS], before[PARTS], goal[PARTS], edge[PARTS], least[PARTS], most[PARTS];
-        float among[PARTS][PARTS];  // the rows of this lane
 #pragma unroll
         for (int q = 0; q < PARTS; ++q) {  // rows beyond m do not move
             const int i = PARTS * t + q;
             at[q] = rows[i < m ? i : 0];
-            own[q] = before[q] = i < m ? b[at[q]] : 0.0f;
-            const float scale = i < m ? scale_of(batch.own[i * ROWS + i] + ridge[at[q]]) : 1.0f;
-            goal[q] = i < m ? own[q] - gradient[at[q]] * scale : 0.0f;
-            edge[q] = shrinkage * scale;
+            own[q] = i < m ? b[at[q]] : 0.0f;
+            g[q] = i < m ? gradient[at[q]] : 0.0f;
             least[q] = i < m ? low[at[q]] : 0.0f;
             most[q] = i < m ? high[at[q]] : 0.0f;
+            of_ridge[q] = ridge[at[q]];
+            bend[q] = i < m ? batch.own[i * ROWS + i] + of_ridge[q] : 1.0f;
+        }
+    }
+    if (last)
+#pragma unroll
+        for (int e = 0; e < ROWS / each; ++e) {
+            const int i = y + e * each;
+            if (c < m) sum += last[i] * batch.cross[i * ROWS + c];
+        }
+    here[t] = sum;
+    __syncthreads();
+    if (t < 32)
+#pragma unroll
+        for (int q = 0; q < PARTS; ++q)
+            for (int part = 0; part < each; ++part) g[q] += here[part * ROWS + PARTS * t + q];
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < ROWS / each; ++e) here[(y + e * each) * ROWS + c] = -scale * tile[e];
+    __syncthreads();
+    if (t < 32) {
+        float before[PARTS], goal[PARTS], edge[PARTS], among[PARTS][PARTS];  // the rows of this lane
+#pragma unroll
+        for (int q = 0; q < PARTS; ++q) {
+            const int i = PARTS * t + q;
+            before[q] = own[q];
+            goal[q] = own[q] - g[q] * scale_of(bend[q]);
+            edge[q] = shrinkage * scale_of(bend[q]);
 #pragma unroll
             for (int p = 0; p < PARTS; ++p) among[q][p] = here[i * ROWS + PARTS * t + p];
         }
@@ -187,11 +202,12 @@ __device__ void go_through(const Batch& batch, const float* low, const float* hi
 #pragma unroll
         for (int q = 0; q < PARTS; ++q) {
             const int i = PARTS * t + q;
+            const float move = own[q] - before[q];
             if (i < m) {
                 b[at[q]] = own[q];
-                gradient[at[q]] += ridge[at[q]] * (own[q] - before[q]);
+                gradient[at[q]] = g[q] + of_ridge[q] * move;
             }
-            moves[i] = own[q] - before[q];
+            moves[i] = move;
         }
     }
     __syncthreads();
@@ -301,10 +317,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             float *now = moves + (k & 1) * n_outputs * ROWS, *last = moves + (~k & 1) * n_outputs * ROWS;
             for (int output = blockIdx.x; output < n_outputs && k < n_batches; output += n_blocks) {
                 const Row at = output * n;
-                const Batch batch = numbered(k);
-                if (k > 0) catch_up(batch, last + output * ROWS, ROWS, gradient + at, here);
-                go_through(batch, low + at, high + at, ridge + at, gradient + at, b + at,
-                           now + output * ROWS, shrinkage, here);
+                go_through(numbered(k), k > 0 ? last + output * ROWS : nullptr, low + at, high + at,
+                           ridge + at, gradient + at, b + at, now + output * ROWS, shrinkage, here);
             }
             if (block >= 0 && k > 0)
                 follow(K, numbered(k - 1), last, gradient, batch_of, k, n, n_outputs, block,
