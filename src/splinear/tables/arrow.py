@@ -79,6 +79,17 @@ class ArrowTable(Table):
         return min(found - {Kind.NUMBER}, key=lambda kind: kind.value, default=Kind.NUMBER)
 
     @property
+    def booleans(self) -> frozenset[int]:
+        """The features that hold True and False, in all parts."""
+        is_boolean, found = import_module("pyarrow.types").is_boolean, enumerate(self.features)
+        return frozenset(
+            j
+            for j, name in found
+            if name not in self.blank
+            and all(is_boolean(schema.field(name).type) for _, schema in self.schemas)
+        )
+
+    @property
     def dtype(self) -> np.dtype[np.floating]:
         """The data type of the chunks."""
         read = [name for name in self.features if name not in self.blank]

@@ -253,6 +253,7 @@ def _learn(
         takes_gaps=estimator.missing == "level",
         n_rows=n_rows,
         counts={j: tuple(seen[j].values[level] for level in found[j]) for j in found},
+        booleans=table.booleans.difference(categorical),
     )
 
 
