@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "aligned",
+    "beside",
     "data_frame",
     "fixed",
     "number",
@@ -27,6 +28,8 @@ __all__ = [
 LONGEST = 32  # characters of a name
 _MOST_DIGITS = 15  # of an integer that is written out
 _LONG = 10_000  # from here on, thousands are separated
+_SMALL = 1e-4  # columns of smaller numbers are written with exponents
+_NOTHING = 5e-4  # of the largest number of a column: smaller ones are shown as 0
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
@@ -68,6 +71,16 @@ def places_for(most: float) -> int:
 def fixed(value: float, places: int, *, plus: bool = False) -> str:
     """Return a number with this many decimal places, without a negative zero."""
     return f"{round(value, places) + 0.0:{'+' if plus else ''},.{places}f}"
+
+
+def beside(value: float, most: float) -> str:
+    """Return a number of a column in which `most` is the largest, which has three digits.
+
+    Others have as many decimal places, so that a very small one is shown as 0.
+    """
+    if abs(most) >= _SMALL:
+        return fixed(value, places_for(most))
+    return f"{value:.3g}" if abs(value) >= _NOTHING * abs(most) else "0"
 
 
 def value_text(value: object) -> str:
