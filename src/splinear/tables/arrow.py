@@ -125,6 +125,16 @@ class ArrowTable(Table):
         """Return the table without the column of the target."""
         return self.select_names([other for other in self.features if other != name])
 
+    def target_column(self, name: str, classes: Collection[object] | None) -> Table:
+        """Return the table of the target alone.
+
+        Where its type is a guess, it is that of `classes`, those seen in fit: text or numbers.
+        """
+        column = self.select_names([name])
+        if classes is None:
+            return column
+        return column.expecting([0] if any(isinstance(label, str) for label in classes) else [])
+
     def _batches(self, columns: list[str], n_rows: int) -> Iterator[Arrow]:
         """Yield record batches of these columns, of at most n_rows rows."""
         raise NotImplementedError
