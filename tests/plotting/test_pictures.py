@@ -17,6 +17,7 @@ from splinear.plotting.scales import Scale, choose_scale, compact
 mpl.use("Agg")
 
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 REGIONS = [
     "North Rhine-Westphalia",
@@ -301,6 +302,16 @@ def test_ten_classes_are_named_at_their_lines(ten):
         assert (np.diff(heights) > 0).all()
     assert len({(line.get_color(), line.get_linestyle()) for line in display.lines_[0]}) == 10
     assert meetings(display.figure_) == []
+
+
+def test_flat_lines_are_not_named():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"x": random.normal(size=300), "noise": random.normal(size=300), "one": 1.0})
+    y = np.array(list("abcdef"))[np.digitize(X["x"], [-1.5, -0.5, 0.0, 0.5, 1.5])]
+    model = AdditiveClassifier(random_state=0).fit(X, y)
+    display = CurvesDisplay.from_estimator(model, X, features=list(X), figure=Figure())
+    named = [len(ax.findobj(Annotation)) for ax in display.axes_]
+    assert named == [6, 0, 0]
 
 
 def test_some_classes_with_bands_and_surfaces(ten):
