@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.axes import steps
-from splinear.inspection.text import number
+from splinear.inspection.text import decimals_of, digits_apart, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +32,6 @@ _LEAST_OF_UNIT = 1e7  # where a unit makes such a number shorter
 _MARKS = 5  # along an axis
 _LETTERS = 20  # of the long numbers for which an axis has room
 _SHORTEST = [1, 2, 5, 10]  # steps between long numbers
-_ROUNDING = 1e-9  # of a logarithm
 
 
 @dataclass(frozen=True)
@@ -178,7 +176,7 @@ def mark_numbers(axis: Axis, n_marks: int, *, whole: bool) -> None:
 def n_marks_between(lo: float, hi: float) -> int:
     """Return how many marks an axis has room for: fewer where it takes long numbers."""
     step = float(f"{(hi - lo) / _MARKS:.0e}")
-    digits = _digits(max(abs(lo), abs(hi)), step)
+    digits = digits_apart(max(abs(lo), abs(hi)), step)
     return _MARKS if digits < _MOST_DIGITS else max(2, _LETTERS // digits)
 
 
@@ -187,23 +185,9 @@ def _mark(x: float, marks: list[float]) -> str:
     largest = max((abs(mark) for mark in marks), default=0.0)
     step = (max(marks) - min(marks)) / (len(marks) - 1) if len(marks) > 1 else 0.0
     short = compact(float(f"{x:.{_MOST_DIGITS}g}"))
-    digits = _digits(largest, step)
+    digits = digits_apart(largest, step)
     if largest >= _LEAST_HUGE or digits < _MOST_DIGITS - 1:
         return short
-    places = max(0, _places(step))
+    places = max(0, decimals_of(step))
     long = f"{x:.{places}f}".replace("-", "\N{MINUS SIGN}")
     return long if digits > _MOST_DIGITS or largest < _LEAST_OF_UNIT else short
-
-
-def _digits(largest: float, step: float) -> int:
-    """Return how many significant digits tell numbers up to `largest` apart."""
-    if not (largest > 0.0 and 0.0 < step < math.inf):
-        return 1
-    return 1 + math.floor(math.log10(largest)) + _places(step)
-
-
-def _places(step: float) -> int:
-    """Return the decimal place of the last digit of a step of one or two digits, such as 2.5."""
-    place = -math.floor(math.log10(step) + _ROUNDING)
-    digits = float(f"{step:.3e}".split("e")[0])
-    return place if digits.is_integer() else place + 1
