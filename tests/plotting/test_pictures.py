@@ -13,6 +13,7 @@ from splinear.inspection import shape_function
 from splinear.plotting import CurvesDisplay
 from splinear.plotting.fitting import cut, spread, wrapped
 from splinear.plotting.scales import Scale, choose_scale, compact
+from splinear.terms import Spline
 
 mpl.use("Agg")
 
@@ -208,6 +209,18 @@ def test_long_tails_have_an_axis_that_says_so(model, table, feature, note):
     expected = shape_function(model, feature, line.get_xdata(), center=True, X=X)[1]
     np.testing.assert_allclose(line.get_ydata(), expected, atol=1e-9)
     assert meetings(display.figure_) == []
+
+
+@pytest.mark.parametrize("curve", [None, Spline(degree=0)])
+def test_a_range_of_fifty_magnitudes(curve):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"x": random.lognormal(60, 20, 300)})
+    y = np.log(X["x"]) + random.normal(size=300)
+    model = AdditiveRegressor(curve, random_state=0).fit(X, y)
+    display = drawn(model, X)
+    x = display.lines_[0].get_xdata()
+    assert (x.min(), x.max()) == (X["x"].min(), X["x"].max())
+    assert display.axes_[0].get_xlabel() == "log scale"
 
 
 @pytest.mark.parametrize("scale", [Scale(), Scale("log"), Scale("asinh", 10.0)])

@@ -10,6 +10,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.bands import LEVEL, half_widths, has_band
+from splinear.inspection.curves import sides_of
 from splinear.inspection.text import places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
@@ -178,8 +179,7 @@ def _grid(term: FittedTerm, spread: Spread) -> Floats:
     places = [axis.steps(_PLACES) if term.lo < term.hi else np.array([term.lo]), term.knots]
     basis = term.group.embedding.basis
     if isinstance(basis, BSplineBasis) and basis.degree == 0:
-        beside = 1e-9 * (term.hi - term.lo)
-        places += [term.knots - beside, term.knots + beside]
+        places += sides_of(term.knots)
     return np.unique(np.clip(np.concatenate(places), term.lo, term.hi))
 
 
