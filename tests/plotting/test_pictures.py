@@ -217,10 +217,11 @@ def test_a_range_of_fifty_magnitudes(curve):
     X = pd.DataFrame({"x": random.lognormal(60, 20, 300)})
     y = np.log(X["x"]) + random.normal(size=300)
     model = AdditiveRegressor(curve, random_state=0).fit(X, y)
-    display = drawn(model, X)
+    display = drawn(model, X, size=(4, 3))
     x = display.lines_[0].get_xdata()
     assert (x.min(), x.max()) == (X["x"].min(), X["x"].max())
     assert display.axes_[0].get_xlabel() == "log scale"
+    assert meetings(display.figure_) == []
 
 
 @pytest.mark.parametrize("scale", [Scale(), Scale("log"), Scale("asinh", 10.0)])
@@ -259,8 +260,14 @@ def test_numbers_beside_axes(x, text):
     assert compact(x) == text
 
 
-@pytest.mark.parametrize("lo", [0.0, 1990.0, 1e6, 20_240_101.0, 1.7e9])
-@pytest.mark.parametrize("width", [0.01, 10.0, 5e4])
+@pytest.mark.parametrize(
+    ("lo", "width"),
+    [
+        *itertools.product([0.0, 1990.0, 1e6, 20_240_101.0, 1.7e9], [0.01, 10.0, 5e4]),
+        (1.7e12, 10.0),
+        (1.7e12, 5e4),
+    ],
+)
 def test_marks_differ_and_do_not_overlap(lo, width):
     x = lo + width * np.random.default_rng(0).uniform(size=(300, 1))
     fit = AdditiveRegressor().fit(x, np.random.default_rng(1).normal(size=300))

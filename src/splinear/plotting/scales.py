@@ -24,6 +24,7 @@ _NEARLY = 0.75  # of the gain by asinh, that lets the logarithm be preferred
 _LEAST_ROWS = 20  # by which an axis is chosen
 _AIR = 0.02  # the share of an axis at either end
 _APART = 0.13  # of the marks, as a share of the axis
+_PER_LETTER = 0.04  # of a mark's text, more where that is longer
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _LEAST_LONG = 1e4  # from here on, numbers are written with a unit
 _LEAST_HUGE = 1e12  # and from here on, with an exponent
@@ -117,7 +118,8 @@ class Scale:
         for x in wanted:
             if lo <= x <= hi and (self.kind == "asinh" or x > 0.0):
                 apart = np.abs(self.forward(np.array(out)) - self.forward(np.array([x])))
-                if (apart > _APART * (ends[1] - ends[0])).all():
+                room = max(_APART, _PER_LETTER * len(compact(x)))
+                if (apart > room * (ends[1] - ends[0])).all():
                     out.append(x)
         return sorted(out)
 
@@ -186,7 +188,7 @@ def _mark(x: float, marks: list[float]) -> str:
     step = (max(marks) - min(marks)) / (len(marks) - 1) if len(marks) > 1 else 0.0
     short = compact(float(f"{x:.{_MOST_DIGITS}g}"))
     digits = digits_apart(largest, step)
-    if largest >= _LEAST_HUGE or digits < _MOST_DIGITS - 1:
+    if digits < _MOST_DIGITS - 1 or (largest >= _LEAST_HUGE and digits <= _MOST_DIGITS):
         return short
     places = max(0, decimals_of(step))
     long = f"{x:.{places}f}".replace("-", "\N{MINUS SIGN}")
