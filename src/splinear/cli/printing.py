@@ -128,13 +128,15 @@ def _shortened(text: str, most: int) -> str:
 
 def _kind(column: ColumnProfile) -> str:
     if column.kind is Kind.NUMBER:
-        return "number"
+        return "boolean" if column.is_boolean else "number"
     return "category" if column.is_category else column.kind.value
 
 
 def _values(column: ColumnProfile) -> str:
     if column.is_constant:
         return f"{'one value' if column.counts else 'no values'}: has no effect"
+    if column.is_boolean:
+        return " or ".join(str(bool(value)) for value in sorted(column.counts))
     if column.kind is Kind.NUMBER:
         return f"{_number(column.lo, column)} to {_number(column.hi, column)}"
     if not column.is_category:
