@@ -167,6 +167,15 @@ def test_two_values_are_bars(model, table, feature, levels):
     assert curve.half.shape == (2,)
 
 
+def test_booleans_are_bars_also_if_they_were_constant():
+    X = pd.DataFrame({"on": [True] * 30, "gaps": [True, None, True] * 10, "none": [None] * 30})
+    X = X.astype({"gaps": "boolean", "none": "boolean"})
+    model = AdditiveRegressor().fit(X, np.arange(30.0))
+    for rows in (X, X.assign(on=False)):
+        curves = drawn(model, rows, features=list(X)).curves
+        assert [curve.levels for curve in curves] == [("True",), ("True", "missing"), ()]
+
+
 def test_whole_numbers_have_whole_marks_and_a_bar_each(model, table):
     X, _ = table
     for feature in ("rooms", 3):

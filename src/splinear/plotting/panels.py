@@ -143,7 +143,7 @@ class _Bars:
 
 
 def _bars_of(term: FittedTerm, values: Floats, is_boolean: bool) -> _Bars | None:
-    """Return the values that have bars: levels, or both values of a number that has two."""
+    """Return the values that have bars: levels, booleans, or both of a number that has two."""
     gap = ["missing"] if term.had_missing else []
     nothing = [np.nan] * len(gap)
     if term.levels is not None:
@@ -151,10 +151,11 @@ def _bars_of(term: FittedTerm, values: Floats, is_boolean: bool) -> _Bars | None
         numbers = [*map(float, range(len(term.levels))), *nothing]
         return _Bars(levels, numbers, not term.group.is_diagonal)
     ends = [term.lo, term.hi]
+    if is_boolean and {*ends} <= {0.0, 1.0} and term.missing_share < 1.0:
+        numbers = sorted({*ends})
+        return _Bars([*(str(bool(x)) for x in numbers), *gap], [*numbers, *nothing], True)
     if not term.lo < term.hi or not np.isin(values[~np.isnan(values)], ends).all():
         return None
-    if is_boolean and ends == [0.0, 1.0]:
-        return _Bars(["False", "True", *gap], [*ends, *nothing], True)
     return _Bars([*map(compact, ends), *gap], [*ends, *nothing], True)
 
 

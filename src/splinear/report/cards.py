@@ -131,21 +131,16 @@ def _of_one_value(content: Content, term: FittedTerm) -> list[str]:
     """Return a note on a feature without two different numbers in training."""
     if term.lo < term.hi:
         return []
-    gaps = _share_of_gaps(term)
+    gaps = term.missing_share
     [held] = content.names_of(term, np.array([term.lo]))
     if 0.0 < gaps < 1.0:
         return [f"In training, {held} or missing."]
     return [f"Always {'missing' if gaps > 0.0 else held} in training, so it adds nothing."]
 
 
-def _share_of_gaps(term: FittedTerm) -> float:
-    """Return the share of missing values in training."""
-    return 0.0 if term.group.gap_share is None else float(term.group.gap_share[0])
-
-
 def _drawn_as_levels(content: Content, term: FittedTerm, spread: Spread) -> Floats | None:
     """Return the values of a feature that has two, or is a boolean; None for others."""
-    if content.is_boolean(term) and _share_of_gaps(term) < 1.0:
+    if content.is_boolean(term) and term.missing_share < 1.0:
         return np.unique([term.lo, term.hi])
     values = spread.few_values
     return values if values is not None and 1 < len(values) <= _AS_LEVELS else None
