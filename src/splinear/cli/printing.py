@@ -136,7 +136,7 @@ def _values(column: ColumnProfile) -> str:
     if column.is_constant:
         return f"{'one value' if column.counts else 'no values'}: has no effect"
     if column.is_boolean:
-        return " or ".join(str(bool(value)) for value in sorted(column.counts))
+        return " or ".join(sorted(str(bool(value)) for value in column.counts))
     if column.kind is Kind.NUMBER:
         return f"{_number(column.lo, column)} to {_number(column.hi, column)}"
     if not column.is_category:

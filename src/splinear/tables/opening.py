@@ -121,8 +121,10 @@ def open_target(
         return table, y
     if table.shape[0] == 0:
         raise ValueError(f"There are no rows in {table}.")
-    is_named = isinstance(y, str) and isinstance(table, ArrowTable)
-    target = (table.target_column(y, classes) if is_named else table).target(y)
+    source = table
+    if isinstance(y, str) and isinstance(table, ArrowTable):
+        source = table.target_column(y, classes)
+    target = source.target(y)
     if is_path(target):
         raise ValueError(
             f"y is the text {str(y)!r}, but there are no names of columns in {table}; y must be "
