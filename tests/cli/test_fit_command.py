@@ -51,6 +51,20 @@ def test_what_was_understood_is_printed(train, invoke, tmp_path):
     assert re.search(r"^Training AdditiveClassifier: \d+\.\d s$", done.stderr, re.MULTILINE)
 
 
+def test_booleans_are_shown_as_such(invoke, tmp_path):
+    rows = pd.DataFrame({"on": np.arange(40) % 3 == 0, "gaps": [True, False, None, True] * 10})
+    rows.assign(always=True, y=np.arange(40) % 7).to_csv(tmp_path / "rows.csv", index=False)
+    done = invoke(
+        "fit", tmp_path / "rows.csv", "--target", "y", "-o", tmp_path / "m", "--task", "regression"
+    )
+    for row in (
+        r"on +boolean +False or True",
+        r"gaps +boolean +25\.0% +False or True",
+        r"always +boolean +one value: has no effect",
+    ):
+        assert re.search(row, done.stdout), done.output
+
+
 def test_a_column_without_values_is_shown_as_such(invoke, tmp_path):
     rows = pd.DataFrame({"x": range(40), "empty": np.nan, "y": np.arange(40) % 7})
     rows.to_csv(tmp_path / "rows.csv", index=False)

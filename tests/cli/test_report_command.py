@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
@@ -41,6 +42,27 @@ def test_fit_writes_a_page(holdout, train, invoke, tmp_path):
     assert done.exit_code == 0, done.output
     assert "spent.html" in done.stdout
     assert "spent" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("classes", "in_test"),
+    [
+        (["01", "12", "20"], ["12", "20"]),  # text in training, and as numbers in the test file
+        (["1", "2", "x"], ["1", "2"]),
+        (["1", "2", "3"], ["01", "02", "03"]),  # numbers in training, and as codes in the test file
+        ([str(k) for k in range(30)], [f"{k:03}" for k in range(30)]),  # numbers, not classes
+    ],
+)
+def test_the_target_is_read_as_in_training(classes, in_test, invoke, tmp_path):
+    for name, own in (("train", classes), ("test", in_test)):
+        k = np.arange(120) % len(own)
+        rows = pd.DataFrame({"x": k, "y": np.array(own)[k]})
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    model, page = tmp_path / "m.splinear", tmp_path / "m.html"
+    made = invoke("fit", tmp_path / "train.csv", "--target", "y", "-o", model)
+    assert made.exit_code == 0, made.output
+    done = invoke("report", model, tmp_path / "test.csv", "--target", "y", "-o", page)
+    assert done.exit_code == 0, done.output
 
 
 def test_sparse_rows_have_their_target(invoke, tmp_path):

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splinear import AdditiveClassifier, report
+from splinear import AdditiveClassifier, AdditiveRegressor, report
 from splinear.inspection import explain, summary
-from splinear.inspection.text import shortened, told_apart
+from splinear.inspection.text import beside, decimals_of, digits_apart, shortened, told_apart
 
 PREFIX = "a name that begins as all the others do, number "
 
@@ -28,6 +28,52 @@ def test_names_that_differ_at_their_ends(most: int) -> None:
 def test_names_that_differ_before_keep_their_beginnings() -> None:
     names = ["one that is too long", "another that is too long", "short"]
     assert told_apart(names, 10) == [shortened(name, 10) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ([0.512, 0.0213, 6e-06, 0.0], ["0.512", "0.021", "0.000", "0.000"]),
+        ([12_345.6, -981.5, -0.2], ["12,346", "-982", "0"]),
+        ([9.87e-6, -1.4e-7, 3e-15], ["9.87e-06", "-1.4e-07", "0"]),
+        ([0.0, 0.0], ["0", "0"]),
+    ],
+)
+def test_numbers_of_a_column_are_comparable(column: list[float], expected: list[str]) -> None:
+    assert [beside(value, max(map(abs, column))) for value in column] == expected
+
+
+@pytest.mark.parametrize(
+    ("largest", "step", "digits", "decimals"),
+    [
+        (10.0, 2.0, 2, 0),
+        (10.0, 2.5, 3, 1),
+        (1000.3, 0.1, 5, 1),
+        (12_000.0, 2000.0, 2, -3),
+        (12_500.0, 2500.0, 3, -2),
+        (0.3, 0.1, 1, 1),  # although 0.3 is a little less than that
+        (1.0, 1e-12, 13, 12),
+        (5.0, 100.0, 1, -2),
+    ],
+)
+def test_digits_that_tell_marks_apart(
+    largest: float, step: float, digits: int, decimals: int
+) -> None:
+    assert digits_apart(largest, step) == digits
+    assert decimals_of(step) == decimals
+
+
+@pytest.mark.parametrize(("largest", "step"), [(0.0, 1.0), (1.0, 0.0), (1.0, np.inf)])
+def test_one_digit_where_there_is_no_step(largest: float, step: float) -> None:
+    assert digits_apart(largest, step) == 1
+
+
+def test_importances_in_tables_have_no_exponents() -> None:
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(400, 3)), columns=list("abc"))
+    model = AdditiveRegressor().fit(X, 1000 * X["a"] + random.normal(size=400))
+    assert 0.0 < model.feature_importances_.min() < 1e-4
+    assert len(re.findall(r"\de[-+]\d", str(summary(model)))) == 1  # <1e-16
 
 
 def test_long_names_of_classes_differ_beside_lines() -> None:

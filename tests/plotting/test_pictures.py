@@ -13,10 +13,12 @@ from splinear.inspection import shape_function
 from splinear.plotting import CurvesDisplay
 from splinear.plotting.fitting import cut, spread, wrapped
 from splinear.plotting.scales import Scale, choose_scale, compact
+from splinear.terms import Spline
 
 mpl.use("Agg")
 
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 REGIONS = [
     "North Rhine-Westphalia",
@@ -165,6 +167,15 @@ def test_two_values_are_bars(model, table, feature, levels):
     assert curve.half.shape == (2,)
 
 
+def test_booleans_are_bars_also_if_they_were_constant():
+    X = pd.DataFrame({"on": [True] * 30, "gaps": [True, None, True] * 10, "none": [None] * 30})
+    X = X.astype({"gaps": "boolean", "none": "boolean"})
+    model = AdditiveRegressor().fit(X, np.arange(30.0))
+    for rows in (X, X.assign(on=False)):
+        curves = drawn(model, rows, features=list(X)).curves
+        assert [curve.levels for curve in curves] == [("True",), ("True", "missing"), ()]
+
+
 def test_whole_numbers_have_whole_marks_and_a_bar_each(model, table):
     X, _ = table
     for feature in ("rooms", 3):
@@ -209,6 +220,19 @@ def test_long_tails_have_an_axis_that_says_so(model, table, feature, note):
     assert meetings(display.figure_) == []
 
 
+@pytest.mark.parametrize("curve", [None, Spline(degree=0)])
+def test_a_range_of_fifty_magnitudes(curve):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"x": random.lognormal(60, 20, 300)})
+    y = np.log(X["x"]) + random.normal(size=300)
+    model = AdditiveRegressor(curve, random_state=0).fit(X, y)
+    display = drawn(model, X, size=(4, 3))
+    x = display.lines_[0].get_xdata()
+    assert (x.min(), x.max()) == (X["x"].min(), X["x"].max())
+    assert display.axes_[0].get_xlabel() == "log scale"
+    assert meetings(display.figure_) == []
+
+
 @pytest.mark.parametrize("scale", [Scale(), Scale("log"), Scale("asinh", 10.0)])
 def test_scales_and_their_inverses(scale):
     x = np.array([0.01, 0.5, 3.0, 1e3, 1e6])
@@ -245,8 +269,14 @@ def test_numbers_beside_axes(x, text):
     assert compact(x) == text
 
 
-@pytest.mark.parametrize("lo", [0.0, 1990.0, 1e6, 20_240_101.0, 1.7e9])
-@pytest.mark.parametrize("width", [0.01, 10.0, 5e4])
+@pytest.mark.parametrize(
+    ("lo", "width"),
+    [
+        *itertools.product([0.0, 1990.0, 1e6, 20_240_101.0, 1.7e9], [0.01, 10.0, 5e4]),
+        (1.7e12, 10.0),
+        (1.7e12, 5e4),
+    ],
+)
 def test_marks_differ_and_do_not_overlap(lo, width):
     x = lo + width * np.random.default_rng(0).uniform(size=(300, 1))
     fit = AdditiveRegressor().fit(x, np.random.default_rng(1).normal(size=300))
@@ -301,6 +331,16 @@ def test_ten_classes_are_named_at_their_lines(ten):
         assert (np.diff(heights) > 0).all()
     assert len({(line.get_color(), line.get_linestyle()) for line in display.lines_[0]}) == 10
     assert meetings(display.figure_) == []
+
+
+def test_flat_lines_are_not_named():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"x": random.normal(size=300), "noise": random.normal(size=300), "one": 1.0})
+    y = np.array(list("abcdef"))[np.digitize(X["x"], [-1.5, -0.5, 0.0, 0.5, 1.5])]
+    model = AdditiveClassifier(random_state=0).fit(X, y)
+    display = CurvesDisplay.from_estimator(model, X, features=list(X), figure=Figure())
+    named = [len(ax.findobj(Annotation)) for ax in display.axes_]
+    assert named == [6, 0, 0]
 
 
 def test_some_classes_with_bands_and_surfaces(ten):

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from exported_models import CASES, fitted, rows
 
-from splinear import AdditiveClassifier, report
+from splinear import AdditiveClassifier, AdditiveRegressor, report
 
 selenium = pytest.importorskip("selenium")
 pytest.importorskip("jinja2")
@@ -141,6 +141,19 @@ def test_the_panel_computes_what_the_model_does(name: str, browser: Any, tmp_pat
         mean = np.array([json.loads(mean) for _, _, mean in answers])
         np.testing.assert_allclose(mean, model.predict(X), rtol=1e-6)
     assert browser.get_log("browser") == []
+
+
+def test_booleans_are_chosen_by_name(browser: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"on": random.random(200) < 0.4, "off": random.random(200) < 0.4})
+    y = 1.0 * (X["on"] ^ X["off"])
+    model = AdditiveRegressor(interactions=[("on", "off")]).fit(X, y)
+    opened(browser, tmp_path, model)
+    few = X.drop_duplicates()
+    typed = [{str(j): str(bool(v)) for j, v in enumerate(row)} for row in few.to_numpy()]
+    answers = browser.execute_script(TRY, typed)
+    means = np.array([json.loads(mean) for _, _, mean in answers])
+    np.testing.assert_allclose(means, model.predict(few), rtol=1e-6)
 
 
 def test_nothing_is_loaded_and_names_stay_text(browser: Any, tmp_path: Path) -> None:

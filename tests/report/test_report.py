@@ -332,6 +332,42 @@ def test_a_column_of_one_value_says_which(tmp_path: Path) -> None:
         assert page.words.count("so it adds nothing") == 2
 
 
+@pytest.mark.parametrize("kind", [bool, object, "boolean", float], ids=str)
+@pytest.mark.parametrize("with_rows", [False, True])
+def test_booleans_are_called_false_and_true(kind: Any, with_rows: bool, tmp_path: Path) -> None:
+    """In pictures, tables and the panel; a number that is 0 or 1 remains a number."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({name: random.random(200) < 0.4 for name in ("on", "off", "gaps")})
+    y = 1.0 * (X["on"] ^ X["off"]) + X["gaps"]
+    X["always"] = True
+    X = X.astype(kind)
+    if kind in (object, "boolean"):
+        X.loc[:9, "gaps"] = None
+    model = AdditiveRegressor(interactions=[("on", "off")]).fit(X, y)
+    text, page = written(tmp_path, model, X if with_rows else None)
+    check_structure(text, page)
+    if kind is float:
+        assert "False" not in page.words
+        return
+    assert "Always True in training" in page.words
+    for name, n in (("False", 4), ("True", 5)):  # one feature is constant, and there is a pair
+        assert text.count(f'<th scope="row">{name}</th>') == n
+        assert text.count(f">{name}</text>") == n + 1  # on both axes of the pair
+    panel = text[text.index('<section id="what-if"') :]
+    assert panel.count(">True</option>") == 4
+    assert panel.count('<option value="1" selected>True</option>') >= 1  # of the constant
+    curves = text[text.index('<section id="curves"') : text.index('<section id="what-if"')]
+    assert not re.search(r'class="level"[^>]*>[01]<|<th scope="row">[01]<', curves)
+
+
+def test_rows_with_one_boolean_value_show_both(tmp_path: Path) -> None:
+    X = pd.DataFrame({"on": np.arange(100) % 3 == 0})
+    model = AdditiveRegressor().fit(X, 1.0 * X["on"])
+    text, _ = written(tmp_path, model, X[X["on"]])
+    assert ">False</text>" in text
+    assert ">True</text>" in text
+
+
 def test_the_panel_begins_near_medians(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(

@@ -283,6 +283,22 @@ def test_zeros_at_the_end_of_a_libsvm_file(tmp_path):
     np.testing.assert_array_equal(model.predict(tmp_path / "test.svm"), model.predict(dense[:50]))
 
 
+@pytest.mark.parametrize(
+    ("classes", "later"),
+    [(["01", "12", "20"], ["12", "20"]), (["1", "2", "3"], ["01", "02", "03"])],
+)
+def test_classes_of_later_files_have_the_type_of_the_first(classes, later, tmp_path):
+    pytest.importorskip("pyarrow")
+    paths = tmp_path / "first.csv", tmp_path / "later.csv"
+    for path, own in zip(paths, (classes, later), strict=True):
+        at = np.arange(120) % len(own) + len(classes) - len(own)
+        lines = [f"{x},{own[k % len(own)]}" for k, x in enumerate(at)]
+        path.write_text("\n".join(["x,y", *lines]), encoding="utf-8")
+    assert AdditiveClassifier().fit(paths[0], "y").score(paths[1], "y") == 1.0
+    model = AdditiveSVC(C=0.01).fit(paths[0], "y")
+    assert model.partial_fit(paths[1], "y").score(paths[1], "y") == 1.0
+
+
 @pytest.mark.parametrize("zero_based", [False, True])
 def test_later_files_count_indices_as_the_first(zero_based, tmp_path):
     """A zero-based file of rows whose first column is 0 looks like a one-based one."""

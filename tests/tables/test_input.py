@@ -214,6 +214,25 @@ def test_bad_weights_are_refused(estimator):
         estimator().fit(X_GOOD, Y_GOOD, sample_weight=np.full(120, np.nan))
 
 
+@by_name
+@pytest.mark.parametrize("most", [1e100, 1e308, np.inf])
+@pytest.mark.parametrize("other", [1.0, 1e308])
+@pytest.mark.filterwarnings("error")
+def test_very_large_weights_are_refused(estimator, most, other):
+    weights = np.append(most, np.full(119, other))
+    with pytest.raises(ValueError, match=r"sample_weight (adds up to|contains infinity)"):
+        estimator().fit(X_GOOD, Y_GOOD, sample_weight=weights)
+
+
+@by_name
+@pytest.mark.parametrize("weight", [1e-323, 1e-100, 1e20])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_very_small_weights_and_large_ones_are_computed_with(estimator, weight):
+    model = estimator().fit(X_GOOD, Y_GOOD, sample_weight=np.full(120, weight))
+    assert np.isfinite(model.predict(X_GOOD)).all()
+
+
 def fit_disk(model, transform=lambda X: X, **params):
     disk = load_disk()
     X = transform(disk.data)

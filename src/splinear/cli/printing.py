@@ -9,6 +9,7 @@ import numpy as np
 from splinear.cli.estimators import LOSSES
 from splinear.cli.profile import ColumnProfile
 from splinear.cli.target import TargetColumn
+from splinear.inspection.text import beside
 from splinear.report.measures import Measure
 from splinear.tables.table import Table as Rows
 from splinear.tables.values import Kind
@@ -88,12 +89,12 @@ def terms_table(model: AdditiveEstimator) -> Table:
     first = 0 if model._columns.zero_based else 1  # index of the first column in the file
     order = np.argsort(-importances, kind="stable")
     table = _table("most important", right=("importance",), last="")
-    largest = max(float(importances.max(initial=0.0)), 1e-300)
+    largest = float(importances.max(initial=0.0))
     for j in order[:MOST_TERMS]:
         name = f"column {j + first}" if names is None else str(names[j])
-        bar = "█" * round(BAR * float(importances[j]) / largest)
+        bar = "█" * round(BAR * float(importances[j]) / max(largest, 1e-300))
         shown = _shortened(name, LONGEST_NAME)
-        table.add_row(_text(shown), f"{importances[j]:.3g}", f"[cyan]{bar}[/]")
+        table.add_row(_text(shown), beside(float(importances[j]), largest), f"[cyan]{bar}[/]")
     if len(order) > MOST_TERMS:
         table.add_row(_text(f"... and {len(order) - MOST_TERMS:,} more"))
     return table
@@ -127,13 +128,15 @@ def _shortened(text: str, most: int) -> str:
 
 def _kind(column: ColumnProfile) -> str:
     if column.kind is Kind.NUMBER:
-        return "number"
+        return "boolean" if column.is_boolean else "number"
     return "category" if column.is_category else column.kind.value
 
 
 def _values(column: ColumnProfile) -> str:
     if column.is_constant:
         return f"{'one value' if column.counts else 'no values'}: has no effect"
+    if column.is_boolean:
+        return " or ".join(sorted(str(bool(value)) for value in column.counts))
     if column.kind is Kind.NUMBER:
         return f"{_number(column.lo, column)} to {_number(column.hi, column)}"
     if not column.is_category:

@@ -25,6 +25,8 @@ class ColumnProfile:
     ----------
     name : str
     kind : Kind
+    is_boolean : bool
+        Whether its numbers stand for True and False.
     n_rows, n_gaps : int
     lo, hi : float
         The range of numbers; NaN if there are none.
@@ -37,6 +39,7 @@ class ColumnProfile:
 
     name: str
     kind: Kind
+    is_boolean: bool = False
     n_rows: int = 0
     n_gaps: int = 0
     lo: float = np.nan
@@ -87,9 +90,8 @@ class ColumnProfile:
 
 def profile(table: Table) -> list[ColumnProfile]:
     """Return the profiles of all columns of a table with names."""
-    found = [
-        ColumnProfile(name, kind) for name, kind in zip(table.names or (), table.kinds, strict=True)
-    ]
+    named, booleans = zip(table.names or (), table.kinds, strict=True), table.booleans
+    found = [ColumnProfile(name, kind, j in booleans) for j, (name, kind) in enumerate(named)]
     for _, columns in table.columns(range(table.shape[1])):
         for column, values in zip(found, columns, strict=True):
             column.add(values)

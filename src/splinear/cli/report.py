@@ -49,7 +49,8 @@ def add_report(app: "typer.Typer") -> None:
             fitted = load_model(model)
             table, column = open_for(fitted, data, delimiter), None
             if target is not None or table.is_sparse:
-                _, column = read_target(open_data(data, delimiter), target)
+                classes = getattr(fitted, "classes_", ())
+                _, column = read_target(open_data(data, delimiter), target, classes)
             kept = np.ones(table.shape[0], dtype=bool) if column is None else column.there
             write_page(fitted, output, table, kept, column, title)
             console = make_console()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import narwhals as nw
@@ -92,8 +93,10 @@ class TargetColumn:
         return weights
 
 
-def read_target(table: Table, name: str | None) -> tuple[Table, TargetColumn]:
-    """Return the table without the target, and the target."""
+def read_target(
+    table: Table, name: str | None, classes: Collection[object] | None = None
+) -> tuple[Table, TargetColumn]:
+    """Return the table without the target, and the target; `classes` are those seen in fit."""
     if isinstance(table, LibsvmFile):
         if name is not None:
             raise ValueError(f"{table} begins every line with the target: leave out --target")
@@ -105,14 +108,14 @@ def read_target(table: Table, name: str | None) -> tuple[Table, TargetColumn]:
         raise OptionError(f"name the column to predict: --target, one of {_names(table)}")
     if name not in table.all_names:
         raise no_column(table, [name], " to predict", table.all_names)
-    return table.without(name), _column(table.select_names([name]), name)
+    return table.without(name), _column(table.target_column(name, classes), name)
 
 
 def _names(table: ArrowTable) -> str:
     return shown(map(repr, table.all_names))
 
 
-def _column(table: ArrowTable, name: str) -> TargetColumn:
+def _column(table: Table, name: str) -> TargetColumn:
     """Return a column of classes or numbers."""
     [kind] = table.kinds
     if kind not in (Kind.NUMBER, Kind.CATEGORY):

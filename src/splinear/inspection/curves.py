@@ -422,5 +422,11 @@ def places_of(term: FittedTerm) -> Floats:
     return np.union1d(np.linspace(term.lo, term.hi, _N_PLACES), term.knots)
 
 
+def sides_of(knots: Floats) -> tuple[Floats, Floats]:
+    """Return points just before and just after each knot, within the range of all."""
+    beside = 1e-9 * np.diff(knots)  # of the neighbors, because ranges may have many magnitudes
+    return knots - np.append([0.0], beside), knots + np.append(beside, [0.0])
+
+
 def _mean(term: FittedTerm, table: InMemory, j: int) -> Floats:
     return np.asarray(term.evaluate(column_of(table, j)).mean(axis=0))

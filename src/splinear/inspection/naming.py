@@ -8,14 +8,17 @@ from typing import TypeAlias
 import numpy as np
 
 from splinear._lookup import column_position, is_whole
+from splinear._types import Input
 from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.model.fitted import FittedPair
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.classes import Softmax
 from splinear.training.regression import RegressionEstimator
+from splinear.training.table import read_as_given
 
 __all__ = [
     "Output",
+    "boolean_features",
     "check_listed",
     "feature_index",
     "feature_names",
@@ -154,6 +157,12 @@ def pair_of(
             + (f"Surfaces: {known}." if known else "The model has none; see `interactions`.")
         )
     return j, k, pair
+
+
+def boolean_features(model: AdditiveEstimator, X: Input) -> frozenset[int]:
+    """Return the positions of features that hold True and False in X, or did in fit."""
+    of_fit = model._columns.booleans
+    return of_fit if X is None else of_fit | read_as_given(model, X, model._columns).booleans
 
 
 def names_of_classes(

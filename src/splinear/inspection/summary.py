@@ -28,7 +28,7 @@ from splinear.inspection.curves import places_of
 from splinear.inspection.flatness import p_value
 from splinear.inspection.ranking import curve_importances
 from splinear.inspection.resolving import FittedModel, resolve_model
-from splinear.inspection.text import aligned, data_frame, printable, told_apart
+from splinear.inspection.text import aligned, beside, data_frame, printable, told_apart
 from splinear.model.fitted import Fitted, FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import posteriors_of
@@ -56,17 +56,25 @@ class TermSummary:
     lowest: float
     highest: float
 
-    def cells(self, name: str) -> list[str]:
-        """Return the cells of the line as text, with this name of the feature."""
+    @property
+    def height(self) -> float:
+        """The largest absolute value of the centered curve."""
+        return max(abs(self.lowest), abs(self.highest))
+
+    def cells(self, name: str, importance: float, height: float) -> list[str]:
+        """Return the cells of the line as text, with this name of the feature.
+
+        `importance` and `height` are the largest of all lines.
+        """
         p = "" if np.isnan(self.p_value) else f"{self.p_value:.3g}"
         return [
             self.term,
             name,
             _number(self.edf, ".1f"),
-            _number(self.importance, ".3g"),
+            beside(self.importance, importance),
             f"<{LEAST_P:.0e}" if self.p_value < LEAST_P else p,
             _number(self.concurvity, ".2f"),
-            f"{self.lowest:.3g} to {self.highest:.3g}",
+            f"{beside(self.lowest, height)} to {beside(self.highest, height)}",
         ]
 
 
@@ -100,7 +108,11 @@ class Summary:
 
     def _cells(self) -> list[list[str]]:
         names = told_apart([line.feature for line in self.lines])
-        return [line.cells(name) for line, name in zip(self.lines, names, strict=True)]
+        most = [
+            max((getattr(line, name) for line in self.lines), default=0.0)
+            for name in ("importance", "height")
+        ]
+        return [line.cells(name, *most) for line, name in zip(self.lines, names, strict=True)]
 
     def __str__(self) -> str:
         rows = [list(COLUMNS), *(list(map(printable, cells)) for cells in self._cells())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "aligned",
+    "beside",
     "data_frame",
+    "decimals_of",
+    "digits_apart",
     "fixed",
     "number",
     "places_for",
@@ -27,6 +31,9 @@ __all__ = [
 LONGEST = 32  # characters of a name
 _MOST_DIGITS = 15  # of an integer that is written out
 _LONG = 10_000  # from here on, thousands are separated
+_ROUNDING = 1e-9  # of a logarithm
+_SMALL = 1e-4  # columns of smaller numbers are written with exponents
+_NOTHING = 5e-4  # of the largest number of a column: smaller ones are shown as 0
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
@@ -65,9 +72,39 @@ def places_for(most: float) -> int:
     return int(np.clip(2 - np.floor(np.log10(max(abs(most), 1e-300))), 0, 12))
 
 
+def decimals_of(step: float) -> int:
+    """Return the decimal place of the last digit of a step of one or two digits, such as 2.5."""
+    digits = float(f"{step:.3e}".split("e")[0])
+    return -_exponent(step) + (not digits.is_integer())
+
+
+def digits_apart(largest: float, step: float) -> int:
+    """Return how many significant digits tell numbers up to `largest` apart, a step from another.
+
+    At least 1, also if there is no step.
+    """
+    if not (0.0 < largest < math.inf and 0.0 < step < math.inf):
+        return 1
+    return max(1, 1 + _exponent(largest) + decimals_of(step))
+
+
+def _exponent(size: float) -> int:
+    return math.floor(math.log10(size) + _ROUNDING)
+
+
 def fixed(value: float, places: int, *, plus: bool = False) -> str:
     """Return a number with this many decimal places, without a negative zero."""
     return f"{round(value, places) + 0.0:{'+' if plus else ''},.{places}f}"
+
+
+def beside(value: float, most: float) -> str:
+    """Return a number of a column in which `most` is the largest, which has three digits.
+
+    Others have as many decimal places, so that a very small one is shown as 0.
+    """
+    if abs(most) >= _SMALL:
+        return fixed(value, places_for(most))
+    return f"{value:.3g}" if abs(value) >= _NOTHING * abs(most) else "0"
 
 
 def value_text(value: object) -> str:

@@ -85,6 +85,11 @@ class FittedTerm:
         return self.group.has_gaps
 
     @property
+    def missing_share(self) -> float:
+        """The share of missing values in fit, by weight."""
+        return 0.0 if self.group.gap_share is None else float(self.group.gap_share[0])
+
+    @property
     def knots(self) -> Floats:
         """The knots between the pieces of a curve, with both ends; empty if it is one piece."""
         axes, basis = self.group.embedding.axes, self.group.embedding.basis

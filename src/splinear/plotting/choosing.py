@@ -15,6 +15,7 @@ from splinear.inspection.bands import LEVEL, BandKind, half_widths, has_band
 from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import (
     Output,
+    boolean_features,
     check_listed,
     feature_index,
     output_of,
@@ -25,7 +26,7 @@ from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.plotting.curve import Curve
 from splinear.plotting.drawing import MOST_BANDS
 from splinear.plotting.panels import MOST_LEVELS, Evaluate, make_panel
-from splinear.plotting.request import at_least_one, boolean_features, horizontal_of, shares_of
+from splinear.plotting.request import at_least_one, horizontal_of, shares_of
 from splinear.plotting.surfaces import Surface, make_surface
 from splinear.training.estimator import AdditiveEstimator
 
@@ -106,7 +107,7 @@ def _surfaces(
     share: float,
     wanted: PanelOptions,
     horizontal: int,
-    booleans: set[int],
+    booleans: frozenset[int],
 ) -> list[Surface]:
     """Compute the surface of two features, of each class that is asked for."""
     output = output_of(estimator, wanted.target)

@@ -13,7 +13,7 @@ from splinear.inspection.resolving import FittedModel, resolve
 from splinear.plotting.choosing import Asked, PanelOptions, make_panels
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import common_limits, draw_panel
-from splinear.plotting.fitting import fit_levels, fit_title, lay_out, name_lines
+from splinear.plotting.fitting import fit_levels, fit_title, lay_out, look_flat, name_lines
 from splinear.plotting.heatmap import common_height, draw_heat_panel
 from splinear.plotting.legend import NAMED, draw_legend
 from splinear.plotting.request import at_least_one, checked_names, require_matplotlib, words_of
@@ -32,11 +32,12 @@ class CurvesDisplay:
 
     Each panel shows what one feature adds to the score: above zero it favors the second class,
     below zero the first. With more than two classes a panel has one line per class, named at its
-    end; `target` chooses one or some. In regression a panel shows the effect on the prediction. The
-    label on the left names the scale: log-odds, a margin, the target or its logarithm. A panel
-    shows the range that the curve was learned on; a term with `extrapolation="linear"` continues as
-    a dotted line to values of X beyond it. If most values would lie in a narrow part of the panel,
-    its axis is logarithmic, entirely or beyond some value, and is labeled as such.
+    end unless all lines are flat; `target` chooses one or some. In regression a panel shows the
+    effect on the prediction. The label on the left names the scale: log-odds, a margin, the target
+    or its logarithm. A panel shows the range that the curve was learned on; a term with
+    `extrapolation="linear"` continues as a dotted line to values of X beyond it. If most values
+    would lie in a narrow part of the panel, its axis is logarithmic, entirely or beyond some value,
+    and is labeled as such.
 
     Bands around up to four lines show their uncertainty (see :func:`splinear.inspection.band`).
     Very wide bands are cut off, and so are curves where a few rows have effects far from those of
@@ -184,12 +185,16 @@ class CurvesDisplay:
         for ax, curve in zip(panels, self.curves, strict=True):
             if isinstance(curve, Curve) and curve.levels:
                 fit_levels(ax, curve.x, curve.levels)
-            elif isinstance(curve, Curve) and len(self.words.lines) >= NAMED:
+            elif isinstance(curve, Curve) and self._has_names(ax, curve):
                 name_lines(ax, float(curve.x[-1]), curve.f[-1], self.words.lines)
         if laid_out:
             lay_out(self.figure_)
         for ax, curve in zip(panels, self.curves, strict=True):
             fit_title(ax, curve.name, curve.share)
+
+    def _has_names(self, ax: Axes, curve: Curve) -> bool:
+        """Return whether lines are named at their ends: not if they look like one flat line."""
+        return len(self.words.lines) >= NAMED and not look_flat(ax, curve.f)
 
     def _only_curves(self) -> list[Curve]:
         return [curve for curve in self.curves if isinstance(curve, Curve)]

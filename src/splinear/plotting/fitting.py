@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.text import Annotation, Text
 
-__all__ = ["cut", "fit_levels", "fit_title", "lay_out", "name_lines", "spread", "wrapped"]
+__all__ = [
+    "cut",
+    "fit_levels",
+    "fit_title",
+    "lay_out",
+    "look_flat",
+    "name_lines",
+    "spread",
+    "wrapped",
+]
 
 _BREAKS = re.compile(r"(?<=[\s\-_/,.;:])(?=\S)")  # a line may end behind these
 _GAP = 12.0  # pixels between a title and the number in the other corner
@@ -26,6 +35,7 @@ _ANGLE = 40  # degrees, of names of levels that have no room
 _LINE = 18  # letters in a line of such a name, if it may have two
 _LONGEST = 26  # letters of one that has no second line
 _LONGEST_CLASS = 14  # letters of a class that is named at its line
+_FLAT = 5.0  # points within which lines cannot be told apart
 
 
 def wrapped(text: str, fits: Callable[[str], bool], most: int) -> str | None:
@@ -109,6 +119,13 @@ def _in_lines(name: str, most: int) -> str:
         return name
     found = wrapped(name, lambda line: len(line) <= _LINE, most)
     return cut(name, lambda line: len(line) <= _LONGEST) if found is None else found
+
+
+def look_flat(ax: Axes, f: Floats) -> bool:
+    """Return whether all lines f (n_points, n_lines) of a panel look like a single flat one."""
+    ends = [(0.0, float(f.min())), (0.0, float(f.max()))]
+    (_, low), (_, high) = ax.transData.transform(ends)
+    return bool(high - low < _FLAT * ax.figure.dpi / 72.0)
 
 
 def name_lines(ax: Axes, x: float, heights: Floats, names: Sequence[str]) -> list[Annotation]:

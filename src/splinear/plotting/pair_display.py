@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from splinear._types import Input
 from splinear.inspection.bands import LEVEL, surface_half_widths
 from splinear.inspection.curves import read_numbers
-from splinear.inspection.naming import one_output, pair_of
+from splinear.inspection.naming import boolean_features, one_output, pair_of
 from splinear.inspection.ranking import importances
 from splinear.inspection.resolving import FittedModel, resolve
 from splinear.model.fitted import FittedPair
@@ -30,7 +30,6 @@ from splinear.plotting.heatmap import (
     draw_values,
 )
 from splinear.plotting.request import (
-    boolean_features,
     checked_names,
     horizontal_of,
     require_matplotlib,

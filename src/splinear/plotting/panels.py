@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
-from splinear.inspection.curves import check_n_points
+from splinear.inspection.curves import check_n_points, sides_of
 from splinear.inspection.naming import Output
 from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
@@ -104,11 +104,10 @@ def _ends(term: FittedTerm, values: Floats) -> tuple[float, float]:
 def _places(term: FittedTerm, scale: Scale, lo: float, hi: float, n_points: int) -> Floats:
     """Return where a curve is drawn: equal steps, both sides of each knot, and both ends."""
     even = scale.steps(term.lo, term.hi, n_points)
-    beside = 1e-9 * (term.hi - term.lo)
-    after, before = term.knots[:-1] + beside, term.knots[1:] - beside  # so that jumps are upright
+    sides = sides_of(term.knots)  # so that jumps are upright
     beyond = [scale.steps(*ends, n_points) for ends in ((lo, term.lo), (term.hi, hi))]
     more = [np.concatenate(beyond)] if lo < term.lo or hi > term.hi else []
-    return np.unique(np.concatenate([even, after, before, [lo, hi], *more]))
+    return np.unique(np.concatenate([even, *sides, [lo, hi], *more]))
 
 
 def _smooth_knots(term: FittedTerm, curve: Evaluate, height: float) -> Floats:
@@ -116,8 +115,7 @@ def _smooth_knots(term: FittedTerm, curve: Evaluate, height: float) -> Floats:
     places, basis = term.knots, term.group.embedding.basis
     if not len(places) or not isinstance(basis, BSplineBasis) or basis.degree == 0:
         return places[:0]
-    beside = 1e-9 * (term.hi - term.lo)
-    left, right = (np.clip(places + by, term.lo, term.hi) for by in (-beside, beside))
+    left, right = sides_of(places)
     jump = np.abs(curve(right) - curve(left)).reshape(len(places), -1)
     return np.asarray(places[jump.max(axis=1) <= 1e-6 * height])
 
@@ -145,7 +143,7 @@ class _Bars:
 
 
 def _bars_of(term: FittedTerm, values: Floats, is_boolean: bool) -> _Bars | None:
-    """Return the values that have bars: levels, or both values of a number that has two."""
+    """Return the values that have bars: levels, booleans, or both of a number that has two."""
     gap = ["missing"] if term.had_missing else []
     nothing = [np.nan] * len(gap)
     if term.levels is not None:
@@ -153,10 +151,11 @@ def _bars_of(term: FittedTerm, values: Floats, is_boolean: bool) -> _Bars | None
         numbers = [*map(float, range(len(term.levels))), *nothing]
         return _Bars(levels, numbers, not term.group.is_diagonal)
     ends = [term.lo, term.hi]
+    if is_boolean and {*ends} <= {0.0, 1.0} and term.missing_share < 1.0:
+        numbers = sorted({*ends})
+        return _Bars([*(str(bool(x)) for x in numbers), *gap], [*numbers, *nothing], True)
     if not term.lo < term.hi or not np.isin(values[~np.isnan(values)], ends).all():
         return None
-    if is_boolean and ends == [0.0, 1.0]:
-        return _Bars(["False", "True", *gap], [*ends, *nothing], True)
     return _Bars([*map(compact, ends), *gap], [*ends, *nothing], True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from splinear._types import Floats, Input
+from splinear._types import Floats
 from splinear.inspection.naming import (
     feature_names,
     names_of_classes,
@@ -16,14 +16,11 @@ from splinear.inspection.naming import (
 from splinear.model.fitted import FittedPair
 from splinear.plotting.curve import Words
 from splinear.plotting.style import LINES
-from splinear.tables.values import is_boolean
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.regression import RegressionEstimator
-from splinear.training.table import read_as_given
 
 __all__ = [
     "at_least_one",
-    "boolean_features",
     "checked_names",
     "horizontal_of",
     "require_matplotlib",
@@ -95,16 +92,6 @@ def _effect(estimator: AdditiveEstimator, name: str) -> str:
 
 def _some(names: list[str], output: slice | list[int]) -> list[str]:
     return names[output] if isinstance(output, slice) else [names[k] for k in output]
-
-
-def boolean_features(estimator: AdditiveEstimator, X: Input) -> set[int]:
-    """Return the positions of columns that hold True and False."""
-    table = read_as_given(estimator, X, estimator._columns)
-    n = table.shape[1]
-    if table.is_sparse or table.is_on_disk:
-        return set()
-    _, columns = next(table.columns(range(n)))
-    return {j for j, values in enumerate(columns) if is_boolean(values)}
 
 
 def shares_of(deviations: Floats) -> Floats:

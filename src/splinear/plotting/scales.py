@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.curves.axes import steps
-from splinear.inspection.text import number
+from splinear.inspection.text import decimals_of, digits_apart, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +24,7 @@ _NEARLY = 0.75  # of the gain by asinh, that lets the logarithm be preferred
 _LEAST_ROWS = 20  # by which an axis is chosen
 _AIR = 0.02  # the share of an axis at either end
 _APART = 0.13  # of the marks, as a share of the axis
+_PER_LETTER = 0.04  # of a mark's text, more where that is longer
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _LEAST_LONG = 1e4  # from here on, numbers are written with a unit
 _LEAST_HUGE = 1e12  # and from here on, with an exponent
@@ -33,7 +33,6 @@ _LEAST_OF_UNIT = 1e7  # where a unit makes such a number shorter
 _MARKS = 5  # along an axis
 _LETTERS = 20  # of the long numbers for which an axis has room
 _SHORTEST = [1, 2, 5, 10]  # steps between long numbers
-_ROUNDING = 1e-9  # of a logarithm
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,8 @@ class Scale:
         for x in wanted:
             if lo <= x <= hi and (self.kind == "asinh" or x > 0.0):
                 apart = np.abs(self.forward(np.array(out)) - self.forward(np.array([x])))
-                if (apart > _APART * (ends[1] - ends[0])).all():
+                room = max(_APART, _PER_LETTER * len(compact(x)))
+                if (apart > room * (ends[1] - ends[0])).all():
                     out.append(x)
         return sorted(out)
 
@@ -178,7 +178,7 @@ def mark_numbers(axis: Axis, n_marks: int, *, whole: bool) -> None:
 def n_marks_between(lo: float, hi: float) -> int:
     """Return how many marks an axis has room for: fewer where it takes long numbers."""
     step = float(f"{(hi - lo) / _MARKS:.0e}")
-    digits = _digits(max(abs(lo), abs(hi)), step)
+    digits = digits_apart(max(abs(lo), abs(hi)), step)
     return _MARKS if digits < _MOST_DIGITS else max(2, _LETTERS // digits)
 
 
@@ -187,23 +187,9 @@ def _mark(x: float, marks: list[float]) -> str:
     largest = max((abs(mark) for mark in marks), default=0.0)
     step = (max(marks) - min(marks)) / (len(marks) - 1) if len(marks) > 1 else 0.0
     short = compact(float(f"{x:.{_MOST_DIGITS}g}"))
-    digits = _digits(largest, step)
-    if largest >= _LEAST_HUGE or digits < _MOST_DIGITS - 1:
+    digits = digits_apart(largest, step)
+    if digits < _MOST_DIGITS - 1 or (largest >= _LEAST_HUGE and digits <= _MOST_DIGITS):
         return short
-    places = max(0, _places(step))
+    places = max(0, decimals_of(step))
     long = f"{x:.{places}f}".replace("-", "\N{MINUS SIGN}")
     return long if digits > _MOST_DIGITS or largest < _LEAST_OF_UNIT else short
-
-
-def _digits(largest: float, step: float) -> int:
-    """Return how many significant digits tell numbers up to `largest` apart."""
-    if not (largest > 0.0 and 0.0 < step < math.inf):
-        return 1
-    return 1 + math.floor(math.log10(largest)) + _places(step)
-
-
-def _places(step: float) -> int:
-    """Return the decimal place of the last digit of a step of one or two digits, such as 2.5."""
-    place = -math.floor(math.log10(step) + _ROUNDING)
-    digits = float(f"{step:.3e}".split("e")[0])
-    return place if digits.is_integer() else place + 1

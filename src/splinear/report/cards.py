@@ -10,7 +10,8 @@ import numpy as np
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.bands import LEVEL, half_widths, has_band
-from splinear.inspection.text import number, places_for
+from splinear.inspection.curves import sides_of
+from splinear.inspection.text import places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
 from splinear.report.numbers import Drawn, Numbers, signed
@@ -103,11 +104,12 @@ def _lines(content: Content, f: Floats) -> tuple[Floats, list[str], list[str]]:
 
 def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
     spread = spread_of(term, content.table)
+    values = _drawn_as_levels(content, term, spread)
+    if values is not None:
+        return _few_values(content, term, spread, values, least)
     x = _grid(term, spread)
     f = term.evaluate(x) - term.mean
     drawn, names, notes = _lines(content, f)
-    if spread.few_values is not None and 1 < len(spread.few_values) <= _AS_LEVELS:
-        return _few_values(content, term, spread, least)
     half = _half(content, term, x)
     gap = np.array([np.nan])
     at_missing, half_missing = None, 0.0
@@ -120,30 +122,40 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
     words = _words(content, term.name, float(f.min()), float(f.max()))
     if spread.missing > 0:
         notes.append(f"Missing in {spread.missing:.1%} of the rows.")
-    if term.lo == term.hi:
-        notes.append(_of_one_value(term))
-    return [("", draw_curve(panel, words))], _curve_table(content, term, spread), notes
+    notes += _of_one_value(content, term)
+    table = _curve_table(content, term, spread, spread.few_values)
+    return [("", draw_curve(panel, words))], table, notes
 
 
-def _of_one_value(term: FittedTerm) -> str:
-    """Say what a feature without two different numbers held in training."""
-    gaps = 0.0 if term.group.gap_share is None else float(term.group.gap_share[0])
+def _of_one_value(content: Content, term: FittedTerm) -> list[str]:
+    """Return a note on a feature without two different numbers in training."""
+    if term.lo < term.hi:
+        return []
+    gaps = term.missing_share
+    [held] = content.names_of(term, np.array([term.lo]))
     if 0.0 < gaps < 1.0:
-        return f"In training, {number(term.lo)} or missing."
-    held = "missing" if gaps > 0.0 else number(term.lo)
-    return f"Always {held} in training, so it adds nothing."
+        return [f"In training, {held} or missing."]
+    return [f"Always {'missing' if gaps > 0.0 else held} in training, so it adds nothing."]
 
 
-def _few_values(content: Content, term: FittedTerm, spread: Spread, least: float) -> Drawn:
-    """Draw a feature with two values, such as a boolean, like a category."""
+def _drawn_as_levels(content: Content, term: FittedTerm, spread: Spread) -> Floats | None:
+    """Return the values of a feature that has two, or is a boolean; None for others."""
+    if content.is_boolean(term) and term.missing_share < 1.0:
+        return np.unique([term.lo, term.hi])
     values = spread.few_values
-    assert values is not None
+    return values if values is not None and 1 < len(values) <= _AS_LEVELS else None
+
+
+def _few_values(
+    content: Content, term: FittedTerm, spread: Spread, values: Floats, least: float
+) -> Drawn:
+    """Draw a feature with few values like a category."""
     x = np.append(values, np.nan) if term.had_missing else values
     shares = [float(spread.weights[spread.places == v].sum()) for v in values]
     f = term.evaluate(x) - term.mean
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(
-        ["missing" if np.isnan(v) else number(float(v)) for v in x],
+        content.names_of(term, x),
         drawn,
         _half(content, term, x),
         np.append((1.0 - spread.missing) * np.array(shares), [spread.missing])[: len(x)],
@@ -152,7 +164,8 @@ def _few_values(content: Content, term: FittedTerm, spread: Spread, least: float
         least,
     )
     words = _words(content, term.name, float(f.min()), float(f.max()))
-    return [("", draw_levels(panel, words))], _curve_table(content, term, spread), notes
+    notes += _of_one_value(content, term)
+    return [("", draw_levels(panel, words))], _curve_table(content, term, spread, values), notes
 
 
 def _grid(term: FittedTerm, spread: Spread) -> Floats:
@@ -161,8 +174,7 @@ def _grid(term: FittedTerm, spread: Spread) -> Floats:
     places = [axis.steps(_PLACES) if term.lo < term.hi else np.array([term.lo]), term.knots]
     basis = term.group.embedding.basis
     if isinstance(basis, BSplineBasis) and basis.degree == 0:
-        beside = 1e-9 * (term.hi - term.lo)
-        places += [term.knots - beside, term.knots + beside]
+        places += sides_of(term.knots)
     return np.unique(np.clip(np.concatenate(places), term.lo, term.hi))
 
 
@@ -172,15 +184,18 @@ def _words(content: Content, name: str, lowest: float, highest: float) -> str:
     return f"What {name} adds to the {content.unit}: from {ends}. The table below has numbers."
 
 
-def _curve_table(content: Content, term: FittedTerm, spread: Spread) -> Numbers:
-    values, n_rows = spread.few_values, _ROWS if content.pieces.n_outputs < 5 else _FEW_ROWS
+def _curve_table(
+    content: Content, term: FittedTerm, spread: Spread, values: Floats | None
+) -> Numbers:
+    """Return a table of a curve at these values, or if they are None or many, at quantiles."""
+    n_rows = _ROWS if content.pieces.n_outputs < 5 else _FEW_ROWS
     if values is None or len(values) > 2 * n_rows:
         shares = np.linspace(0.0, 1.0, n_rows)
         ends = [term.lo, *(spread.quantile(q, term.lo + q * (term.hi - term.lo))
                            for q in shares[1:-1]), term.hi]  # fmt: skip
         values = np.unique(ends)
     x = np.append(values, np.nan) if term.had_missing else values
-    labels = ["missing" if np.isnan(v) else number(float(v)) for v in x]
+    labels = content.names_of(term, x)
     return _table(content, term.name, labels, term.evaluate(x) - term.mean, _half(content, term, x))
 
 

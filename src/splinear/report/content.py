@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._caching import cached_property
-from splinear._types import Floats
+from splinear._types import Floats, Input
 from splinear.export.pieces import ModelPieces, TermPieces
 from splinear.export.reading import read_model
 from splinear.inspection.adding import InMemory
-from splinear.inspection.naming import names_of_classes, score_unit
+from splinear.inspection.curves import read_numbers
+from splinear.inspection.naming import boolean_features, names_of_classes, score_unit
 from splinear.inspection.ranking import curve_importances
 from splinear.inspection.summary import TermSummary, summary_lines
-from splinear.model.fitted import Fitted, FittedPair
+from splinear.inspection.text import value_text
+from splinear.model.fitted import Fitted, FittedPair, FittedTerm
 from splinear.report.pooling import Pool, pool_rare, pools_of
 from splinear.training.estimator import AdditiveEstimator
 
@@ -60,6 +62,8 @@ class Content:
     target_name : str
     table : ndarray, CSC array or None
         The test rows as numbers.
+    booleans : frozenset of int
+        Columns that hold True and False.
     """
 
     model: AdditiveEstimator
@@ -69,6 +73,7 @@ class Content:
     class_names: list[str]
     target_name: str
     table: InMemory | None
+    booleans: frozenset[int]
 
     @property
     def n_hidden(self) -> int:
@@ -81,6 +86,15 @@ class Content:
         if not self.class_names:
             return [self.target_name]
         return self.class_names[1:] if self.pieces.task == "binary" else self.class_names
+
+    def is_boolean(self, term: FittedTerm) -> bool:
+        """Return whether the feature of a term holds True and False."""
+        return term.features[0] in self.booleans and {term.lo, term.hi} <= {0.0, 1.0}
+
+    def names_of(self, term: FittedTerm, x: Floats) -> list[str]:
+        """Return values of a numeric feature as text."""
+        is_boolean = self.is_boolean(term)
+        return [value_text(bool(v) if is_boolean and v in (0.0, 1.0) else v) for v in x.tolist()]
 
     @property
     def units(self) -> list[str]:
@@ -98,12 +112,12 @@ class Content:
 
 def read_content(
     model: AdditiveEstimator,
-    table: InMemory | None,
+    X: Input,
     class_names: Sequence[str] | None,
     target_name: str,
     top: int,
 ) -> Content:
-    """Return the content of the page."""
+    """Return the content of the page; X are the test rows, or None."""
     if top < 1:
         raise ValueError(f"top must be at least 1; got {top}.")
     pools = pools_of(model._columns.counts)
@@ -118,7 +132,9 @@ def read_content(
         for k, line in zip(chosen, lines, strict=True)
     )
     names = list(names_of_classes(model, class_names).values())
-    return Content(model, pieces, pools, shown, names, target_name, table)
+    table = None if X is None else read_numbers(model, X)
+    booleans = boolean_features(model, X)
+    return Content(model, pieces, pools, shown, names, target_name, table, booleans)
 
 
 def _importances(model: AdditiveEstimator, terms: list[Fitted]) -> Floats:

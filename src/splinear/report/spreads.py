@@ -69,8 +69,7 @@ def spread_of(term: FittedTerm, table: InMemory | None) -> Spread:
 
 def _of_training(term: FittedTerm) -> Spread:
     """Return the distribution in training, from the means of the basis functions."""
-    group, knots = term.group, term.knots
-    gaps = 0.0 if group.gap_share is None else float(group.gap_share[0])
+    group, knots, gaps = term.group, term.knots, term.missing_share
     if not len(knots) and term.lo == term.hi:
         return Spread(np.array([term.lo]), np.ones(1), gaps)
     basis, nothing = group.embedding.basis, np.zeros(0)
@@ -101,9 +100,7 @@ def _smeared(places: Floats, masses: Floats, lo: float, hi: float, gaps: float) 
 def count_levels(term: FittedTerm, pool: Pool, table: InMemory | None) -> LevelCounts:
     """Return the shares of rows of the levels of a category."""
     if table is None:
-        gap_share = term.group.gap_share
-        missing = 0.0 if gap_share is None else float(gap_share[0])
-        counts = pool.counts
+        missing, counts = term.missing_share, pool.counts
         return LevelCounts(
             (1.0 - missing) * pool.sums(counts) / max(float(counts.sum()), 1.0), missing
         )

@@ -28,30 +28,41 @@ class _Side:
     """One axis of a surface, divided into cells."""
 
     def __init__(self, content: Content, axis: SurfaceAxis, n_cells: int) -> None:
-        self.axis = axis
+        self.axis, self.n_hidden = axis, 0
         term = content.model.terms_.of_feature(axis.feature)
         assert isinstance(term, FittedTerm)
-        self.n_hidden = 0
         scale: Axis | None = None
-        if axis.levels is None:
-            spread = spread_of(term, content.table)
-            scale = _scale(axis, choose_axis(term.lo, term.hi, 0.0, 1.0, spread))
-            edges = scale.steps(n_cells + 1)
-            self.edges, self.values = edges, (edges[1:] + edges[:-1]) / 2
-            self.nodes = np.interp(self.values, _knots(axis), np.arange(len(_knots(axis))))
-            self.labels = [number(float(v), 3) for v in self.values]
+        if axis.levels is not None:
+            self._take_levels(content, term, axis.levels)
+        elif content.is_boolean(term) and len(_knots(axis)) == 2:
+            self.nodes, self.edges = np.arange(2.0), np.array([-0.5, 0.5, 1.5])
+            self.labels = content.names_of(term, _knots(axis))
         else:
-            pool = content.pools[axis.feature]
-            shares = count_levels(term, pool, content.table).shares
-            shown = np.sort(np.argsort(-shares, kind="stable")[:MOST_LEVELS])
-            self.n_hidden = len(axis.levels) - len(shown)
-            self.nodes = shown.astype(np.float64)
-            self.labels = [str(axis.levels[int(k)]) for k in shown]
-            of = np.full(len(pool.counts), len(pool.named))
-            of[pool.named] = np.arange(len(pool.named))
-            self.place = of  # index of each level among the shown ones, with rare levels pooled
-        levels = () if scale is not None else tuple(self.labels)
-        self.side = HeatSide(axis.name, scale, levels, len(self.nodes))
+            scale = self._divide(content, term, n_cells)
+        self.levels = () if scale is not None else tuple(self.labels)
+        self.side = HeatSide(axis.name, scale, self.levels, len(self.nodes))
+
+    def _divide(self, content: Content, term: FittedTerm, n_cells: int) -> Axis:
+        """Divide the range of a number into cells, and return its axis."""
+        knots, spread = _knots(self.axis), spread_of(term, content.table)
+        scale = _scale(self.axis, choose_axis(term.lo, term.hi, 0.0, 1.0, spread))
+        self.edges = scale.steps(n_cells + 1)
+        values = (self.edges[1:] + self.edges[:-1]) / 2
+        self.nodes = np.interp(values, knots, np.arange(len(knots)))
+        self.labels = [number(float(v), 3) for v in values]
+        return scale
+
+    def _take_levels(self, content: Content, term: FittedTerm, levels: tuple[object, ...]) -> None:
+        """Make a cell for each of the most frequent levels."""
+        pool = content.pools[self.axis.feature]
+        shares = count_levels(term, pool, content.table).shares
+        shown = np.sort(np.argsort(-shares, kind="stable")[:MOST_LEVELS])
+        self.n_hidden = len(levels) - len(shown)
+        self.nodes = shown.astype(np.float64)
+        self.labels = [str(levels[int(k)]) for k in shown]
+        of = np.full(len(pool.counts), len(pool.named))
+        of[pool.named] = np.arange(len(pool.named))
+        self.place = of  # index of each level among the shown ones, with rare levels pooled
 
     def cells(self, column: Floats) -> NDArray[np.intp]:
         """Return the cell of each row; -1 for none."""
@@ -124,7 +135,7 @@ def _empty(content: Content, x: _Side, z: _Side) -> NDArray[np.bool_] | None:
 
 def _nearness(side: _Side) -> Floats:
     n = len(side.nodes)
-    if side.axis.levels is not None:
+    if side.levels:
         return np.eye(n)
     return (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= _NEAR).astype(np.float64)
 
@@ -142,7 +153,7 @@ def _numbers(content: Content, x: _Side, z: _Side, f: Floats, output: int) -> Nu
 
 def _some(side: _Side) -> list[int]:
     n = len(side.nodes)
-    if side.axis.levels is not None:
+    if side.levels:
         return list(range(n))
     return sorted({round(k) for k in np.linspace(0, n - 1, 5).tolist()})
 

@@ -42,7 +42,7 @@ class Control:
         The column of X.
     name : str
     levels : tuple of str or None
-        The levels of a category; None for numbers.
+        The levels of a category, or False and True; None for other numbers.
     typical : str
         The initial value: a number, or the index of a level.
     lo, hi : str
@@ -129,6 +129,9 @@ def _control(content: Content, feature: Feature, term: TermPieces) -> Control:
     spread = spread_of(fitted, content.table)
     whole = _is_whole(fitted, spread)
     typical = _typical(fitted, spread, whole=whole)
+    if content.is_boolean(fitted):
+        names = ("False", "True")
+        return Control(term.feature, feature.name, names, typical, "", "", "", missing, unseen)
     lo, hi = (repr(float(x)) for x in (fitted.lo, fitted.hi))
     step = "1" if whole else "any"
     return Control(term.feature, feature.name, None, typical, lo, hi, step, missing, unseen)

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 
 from splinear._types import Input
 from splinear.export.writing import write as write_file
-from splinear.inspection.curves import read_numbers
 from splinear.inspection.resolving import FittedModel, resolve
 from splinear.report.content import Content, read_content
 from splinear.report.page import render
@@ -76,8 +75,7 @@ def write(
     if X_test is None and (y_test is not None or sample_weight is not None):
         raise ValueError("y_test and sample_weight belong to test rows: give X_test, too.")
     estimator, X = resolve(model, X_test)
-    table = None if X is None else read_numbers(estimator, X)
-    content = read_content(estimator, table, class_names, target_name, top)
+    content = read_content(estimator, X, class_names, target_name, top)
     page = _page(content, X, y_test, sample_weight, title)
     write_file(path, page.encode("utf-8"))
 

@@ -79,6 +79,17 @@ class ArrowTable(Table):
         return min(found - {Kind.NUMBER}, key=lambda kind: kind.value, default=Kind.NUMBER)
 
     @property
+    def booleans(self) -> frozenset[int]:
+        """The features that hold True and False, in all parts."""
+        is_boolean, found = import_module("pyarrow.types").is_boolean, enumerate(self.features)
+        return frozenset(
+            j
+            for j, name in found
+            if name not in self.blank
+            and all(is_boolean(schema.field(name).type) for _, schema in self.schemas)
+        )
+
+    @property
     def dtype(self) -> np.dtype[np.floating]:
         """The data type of the chunks."""
         read = [name for name in self.features if name not in self.blank]
@@ -113,6 +124,16 @@ class ArrowTable(Table):
     def without(self, name: str) -> Table:
         """Return the table without the column of the target."""
         return self.select_names([other for other in self.features if other != name])
+
+    def target_column(self, name: str, classes: Collection[object] | None) -> Table:
+        """Return the table of the target alone.
+
+        Where its type is a guess, it is that of `classes`, those seen in fit: text or numbers.
+        """
+        column = self.select_names([name])
+        if classes is None:
+            return column
+        return column.expecting([0] if any(isinstance(label, str) for label in classes) else [])
 
     def _batches(self, columns: list[str], n_rows: int) -> Iterator[Arrow]:
         """Yield record batches of these columns, of at most n_rows rows."""

@@ -27,6 +27,9 @@ __all__ = [
     "read_numeric",
 ]
 
+# The largest sum of weights; sums of losses are then far below the largest float32, 3e38.
+MOST_WEIGHT = 1e30
+
 
 def feature_label(estimator: BaseEstimator, j: int) -> str:
     """Return the name of feature j for messages."""
@@ -111,7 +114,7 @@ def check_size(estimator: BaseEstimator, table: Table) -> None:
 
 
 def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
-    """Return checked weights: None, or one finite number >= 0 per row, not all 0."""
+    """Return checked weights: None, or one number >= 0 per row, not all 0 and not too large."""
     if sample_weight is None:
         return None
     weights: Floats = check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64)
@@ -123,6 +126,13 @@ def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
         )
     if not np.any(weights > 0):
         raise ValueError("All entries of sample_weight are zero; there is nothing to learn from.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if total > MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}, and must not exceed {MOST_WEIGHT:.0e}; divide "
+            "the weights, for example by their mean."
+        )
     return weights
 
 

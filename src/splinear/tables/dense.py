@@ -36,6 +36,11 @@ class ArrayTable(Table):
         return self.array.shape[0], self.array.shape[1]
 
     @property
+    def booleans(self) -> frozenset[int]:
+        """The columns that hold True and False: all of an array of them."""
+        return frozenset(range(self.shape[1]) if self.array.dtype == bool else ())
+
+    @property
     def dtype(self) -> np.dtype[np.floating]:
         """The data type of the chunks."""
         return float_type(self.array.dtype)

@@ -13,7 +13,7 @@ from splinear._types import Input
 from splinear.tables import table as sizes
 from splinear.tables.chunks import Chunk, float_type
 from splinear.tables.table import ColumnNumbers, Table
-from splinear.tables.values import Kind, Values, kind_of, numbers
+from splinear.tables.values import Kind, Values, is_boolean, kind_of, numbers
 
 __all__ = ["FrameTable"]
 
@@ -70,6 +70,12 @@ class FrameTable(Table):
     def kinds(self) -> list[Kind]:
         """What each column holds."""
         return [kind_of(column) for column in self.data]
+
+    @property
+    def booleans(self) -> frozenset[int]:
+        """The columns that hold True and False."""
+        kinds = enumerate(self.kinds)
+        return frozenset(j for j, kind in kinds if kind is Kind.NUMBER and is_boolean(self.data[j]))
 
     @property
     def dtype(self) -> np.dtype[np.floating]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import narwhals as nw
@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from splinear._types import AnyArray, Input
+from splinear.tables.arrow import ArrowTable
 from splinear.tables.csv import CsvFile
 from splinear.tables.dense import ArrayTable
 from splinear.tables.device import DeviceTable, is_on_device, to_cupy
@@ -109,13 +110,21 @@ def open_files(X: Input) -> Table | None:
     return ParquetFiles(X) if endings and endings <= {".parquet", ".pq"} else None
 
 
-def open_target(table: Table, y: Input) -> tuple[Table, Input]:
-    """Return the table without the target's column, and y, read from files if it names them."""
+def open_target(
+    table: Table, y: Input, classes: Collection[object] | None = None
+) -> tuple[Table, Input]:
+    """Return the table without the target's column, and y, read from files if it names them.
+
+    `classes` are those seen in fit, by whose type a CSV file is read; None in fit itself.
+    """
     if table.given is not None:
         return table, y
     if table.shape[0] == 0:
         raise ValueError(f"There are no rows in {table}.")
-    target = table.target(y)
+    source = table
+    if isinstance(y, str) and isinstance(table, ArrowTable):
+        source = table.target_column(y, classes)
+    target = source.target(y)
     if is_path(target):
         raise ValueError(
             f"y is the text {str(y)!r}, but there are no names of columns in {table}; y must be "

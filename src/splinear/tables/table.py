@@ -92,6 +92,11 @@ class Table(ABC):
         return [Kind.NUMBER] * self.shape[1]
 
     @property
+    def booleans(self) -> frozenset[int]:
+        """The columns that hold True and False."""
+        return frozenset()
+
+    @property
     def values_per_row(self) -> float:
         """Number of values per row: columns, or non-zeros on average."""
         return float(self.shape[1])

@@ -93,10 +93,15 @@ def _kind_of_objects(values: AnyArray) -> Kind:
 
 
 def is_boolean(values: Values) -> bool:
-    """Return whether a column has a boolean type."""
-    if isinstance(values, np.ndarray):
+    """Return whether a column holds True and False, by its type or value by value."""
+    if not isinstance(values, np.ndarray):
+        if not _are_objects(values):
+            return bool(values.dtype == nw.Boolean)
+        values = values.to_numpy()
+    if values.dtype != object:
         return values.dtype == bool
-    return bool(values.dtype == nw.Boolean)
+    types = {type(value) for value in values.tolist() if not is_missing(value)}
+    return bool(types) and types <= {bool, np.bool_}
 
 
 def numbers(values: Values, label: str) -> AnyArray:

@@ -94,7 +94,8 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         -------
         accuracy : float
         """
-        X, y = open_target(open_table(X, type(self).__name__), y)
+        table, classes = open_table(X, type(self).__name__), getattr(self, "classes_", None)
+        X, y = open_target(table, y, classes)
         return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:

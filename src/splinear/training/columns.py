@@ -53,6 +53,8 @@ class Columns:
         Number of training rows with a positive weight.
     counts : dict of int to tuple of int
         Number of these rows per level; after partial_fit, those of the first call.
+    booleans : frozenset of int
+        Features that hold True and False, as numbers.
     """
 
     n_features: int
@@ -64,6 +66,7 @@ class Columns:
     takes_gaps: bool = True
     n_rows: int = 0
     counts: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    booleans: frozenset[int] = frozenset()
 
     def after(self, n_rows: int) -> Columns:
         """Return a copy for a model that was trained on `n_rows` further rows."""

@@ -160,7 +160,7 @@ class Interactions:
             return self.n_more
         n_sure = int(np.count_nonzero(z >= LEAST_EVIDENCE))
         n_likely = int(np.count_nonzero(z >= LEAST_OF_CHEAP))
-        n_cheap = int(min(n_likely, CHEAP // self._weight))
+        n_cheap = int(min(n_likely, CHEAP // max(1.0, self._weight)))
         return min(self._most_found(n_features), max(n_sure, n_cheap))
 
     def _most_found(self, n_features: int) -> int:

@@ -68,6 +68,6 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         share : float
             At most 1. A model that predicts the mean of y for every row has 0.
         """
-        X, y = open_target(open_table(X, type(self).__name__), y)
+        X, y = open_target(open_table(X, type(self).__name__), y, classes=())
         predicted = self.predict(X)
         return self._outputs.quality(y, predicted, sample_weight)

@@ -81,7 +81,8 @@ def read_rows(
     `numeric` says whether y holds one number per row, and not classes or labels.
     """
     y, sample_weight = on_host(y), on_host(sample_weight)
-    table, y = open_target(open_table(X, type(estimator).__name__), y)
+    classes = None if columns is None else getattr(estimator, "classes_", ())
+    table, y = open_target(open_table(X, type(estimator).__name__), y, classes)
     y = check_target(y, numeric=numeric)  # its errors name the row
     table = _matched(estimator, table, columns)
     check_size(estimator, table)
@@ -254,6 +255,7 @@ def _learn(
         takes_gaps=estimator.missing == "level",
         n_rows=n_rows,
         counts={j: tuple(seen[j].values[level] for level in found[j]) for j in found},
+        booleans=table.booleans.difference(categorical),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.text import fixed
+from splinear.inspection.text import decimals_of, digits_apart, fixed
 from splinear.report.pictures.svg import element, text
 from splinear.report.spreads import Spread
 
@@ -134,14 +134,13 @@ def _written_out(x: float, ticks: Sequence[float]) -> str:
     if len(ticks) == 1 and x != round(x):
         return f"{x:.4g}"
     step = _even_step(ticks) or abs(x)
-    places = 0 if step == 0.0 else int(np.clip(-_exponent(step), 0, 8))
+    places = 0 if step == 0.0 else int(np.clip(decimals_of(step), 0, 8))
     return fixed(x, places).replace(",", "")
 
 
 def _digits(x: float, ticks: Sequence[float]) -> int:
     """Return how many significant digits tell x from its neighbors; 1 on a bent axis."""
-    step = _even_step(ticks)
-    return 1 if not step or x == 0.0 else max(1, 1 + _exponent(abs(x)) - _exponent(step))
+    return digits_apart(abs(x), _even_step(ticks) or 0.0)
 
 
 def _even_step(ticks: Sequence[float]) -> float | None:
@@ -149,10 +148,6 @@ def _even_step(ticks: Sequence[float]) -> float | None:
     gaps = np.abs(np.diff(ticks))
     gaps = gaps[gaps > 0]
     return float(gaps.min()) if len(gaps) and gaps.max() < 1.5 * gaps.min() else None
-
-
-def _exponent(x: float) -> int:
-    return int(np.floor(np.log10(x) + 1e-9))
 
 
 def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None = None) -> str:

@@ -176,7 +176,8 @@
     const choice = row.querySelector("select");
     if (choice) {
       if (choice.value === "missing") return { missing: true };
-      return choice.value === "unseen" ? { unseen: true } : { level: Number(choice.value) };
+      const at = Number(choice.value);  // of False and True, also their numbers
+      return choice.value === "unseen" ? { unseen: true } : { level: at, number: at };
     }
     const gap = row.querySelector("input[type=checkbox]");
     if (gap && gap.checked) return { missing: true };

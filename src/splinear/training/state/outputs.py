@@ -101,12 +101,13 @@ def columns_plain(columns: Columns) -> Plain:
         "takes_gaps": columns.takes_gaps,
         "n_rows": int(columns.n_rows),
         "counts": [[int(j), [int(n) for n in columns.counts[j]]] for j in columns.categorical],
+        "booleans": [int(j) for j in sorted(columns.booleans)],
     }
 
 
 def columns_from(data: object, where: str) -> Columns:
     """Return the conversion of columns from plain data."""
-    names = "n_features levels strict periods dropped zero_based takes_gaps n_rows counts"
+    names = "n_features levels strict periods dropped zero_based takes_gaps n_rows counts booleans"
     f = Fields(data, where, names)
     n = f.integer("n_features", 1)
     levels = {}
@@ -129,6 +130,7 @@ def columns_from(data: object, where: str) -> Columns:
         f.flag("takes_gaps"),
         f.integer("n_rows"),
         _counts(f, n, levels),
+        frozenset(_features(f, "booleans", n)),
     )
 
 
