@@ -23,17 +23,16 @@ from gpu_fit import cp, fit_seconds  # which says so if there is no GPU
 from sklearn.base import BaseEstimator
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.devices import cuda, pool, steps, subspace, whole
+from splinear.devices import cuda, cuda_box, pool, steps, whole
 
 CALLS = {
-    cuda.CudaBackend: ("array", "numpy", "grams", "inverse_factors", "inner", "rounded", "descend",
-                       "class_moments"),
+    cuda.CudaBackend: ("array", "numpy", "grams", "inverse_factors", "twice", "inner", "rounded",
+                       "class_moments", "class_shift"),
     cuda.CudaCells: ("fill", "some", "expanded", "scores", "sums", "blocks"),
     steps.DesignSteps: ("product", "preconditioned"),
     whole.Inverses: ("at",),
-    pool.Pool: ("hold", "descended"),
-    pool: ("free_step",),
-    subspace: ("_solved",),
+    pool.Pool: ("hold", "sums", "descended"),
+    cuda_box.CudaBox: ("descend", "step_free", "violation"),
 }  # fmt: skip
 
 

@@ -101,12 +101,12 @@ class CudaBox:
         """Return where some shares of the step lead, (n_shares * n_outputs, n)."""
         cp, n_outputs, last = self.backend.cupy, int(self.n_outputs), (np.int32(m), self.shrinkage)
         right, grid = cp.empty((n_outputs, m), dtype=np.float32), (ceil(m / THREADS), n_outputs)
-        given = (self.gradient, self._b, self._rows, sizes, right, self.n, *last)
-        self._kernel("right_sides")(grid, (THREADS,), given)
+        slopes = (self.gradient, self._b, self._rows, sizes, right)
+        self._kernel("right_sides")(grid, (THREADS,), (*slopes, self.n, *last))
         moves = cp.zeros((len(SHARES) * n_outputs, int(self.n)), dtype=np.float32)
         bounded = (self.low, self.high, self._b, self._rows, sizes, moves)
-        given = (twice(self.backend, factors, right), *bounded, self.n, *last)
-        self._kernel("path")(grid, (THREADS,), given)
+        directions = twice(self.backend, factors, right)
+        self._kernel("path")(grid, (THREADS,), (directions, *bounded, self.n, *last))
         return moves
 
     def _go(self, moves: DeviceArray) -> None:

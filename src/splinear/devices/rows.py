@@ -273,11 +273,18 @@ class DeviceRows:
                 counts = np.flatnonzero(places >= 0)
                 piece, places = piece[backend.array(counts)], places[counts]
             at = backend.array(places)
-            cells = [backend.valued(group, piece) for group in self.layout.groups]
-            pairs = self.pairs and self.pairs.of_values(piece)
+            own, cells, pairs = there[:, at], *self._exact(piece)
             F[:, at] = _scores(cells, pairs, self.layout, parameters)
-            sums += _sums(cells, pairs, there[:, at])
+            counts = np.flatnonzero((own != 0.0).any(axis=0))
+            if 2 * len(counts) < len(piece):  # dual variables of hinges are mostly 0
+                own, (cells, pairs) = own[:, counts], self._exact(piece[counts])
+            sums += _sums(cells, pairs, own)
         return self._wrapped(F), self.layout.gather(backend.numpy(sums))
+
+    def _exact(self, X: Any) -> tuple[list[Cells], DevicePairs | None]:
+        """Return rows of X on the device as curves and surfaces see them, in full precision."""
+        cells = [self.backend.valued(group, X) for group in self.layout.groups]
+        return cells, self.pairs and self.pairs.of_values(X)
 
     def place(self, values: AnyArray) -> AnyArray:
         """Return one value per row of X in the order of training, on the host."""
