@@ -207,8 +207,8 @@ def main() -> None:
             "## Fits",
             report.markdown(table),
             f"Seconds on the GPU are the median of {N_FITS} fits, and beside it the *least* of "
-            "them. The *first* fit compiles kernels; CuPy keeps them for later processes. Each line "
-            "is measured in a process of its own.",
+            "them. The *first* fit compiles kernels; CuPy keeps them for later processes. Each "
+            "line is measured in a process of its own.",
             "## Predictions",
             said,
             "## Kernels",
