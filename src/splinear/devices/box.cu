@@ -434,7 +434,7 @@ extern "C" __global__ void __launch_bounds__(256)
         __syncthreads();
         if (t < half) sums[0][t] += sums[0][t + half], sums[1][t] += sums[1][t + half];
     }
-    if (t < 2) out[2 * blockIdx.x + t] = sums[t][0];
+    if (t == 0) out[2 * blockIdx.x] = sums[0][0], out[2 * blockIdx.x + 1] = sums[1][0];
 }
 #endif
 
