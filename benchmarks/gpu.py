@@ -27,9 +27,11 @@ from gpu_fit import COLUMNS, LONGEST, N_FITS, TASKS, Fit, cp, n_long, waves  # o
 from splinear import AdditiveClassifier, AdditiveSVC
 from splinear.devices.cuda import CudaBackend, CudaCells
 from splinear.devices.finding import cuda_backend
+from splinear.solvers.hinge.box import Box
 from splinear.terms import Spline
 
 N_TIMES = 10
+POOL, QUICK_POOL = 16_384, 2_048  # rows whose products are known
 SETS = ("mnist", "covtype")
 MOST_SECONDS = {"mnist": 0.5, "covtype": 0.5, "long": 10.0}
 
@@ -52,7 +54,13 @@ bound, is the least that these kernels can take. What they take beyond it are th
 find an entry, and waiting: for sums and blocks every warp has tables of its own, so that numbers
 are added up in the same order every time, and few warps have room at once; then the tables of all
 warps are added up and sent to the host. *coding* finds the place on an axis in double precision,
-and is done once per fit."""
+and is done once per fit.
+
+The last lines are what solvers do besides passes over rows. A *sweep of coordinate descent* reads
+the products of its rows once, but goes through them one after the other, 128 rows at a time: that
+chain of additions takes most of its time. A *Newton step* reads the products once, and makes and
+factors a matrix per output. The factors of small matrices are a chain of steps, too, and *Hessians
+of classes* are bound by arithmetic in half precision rather than by memory."""
 
 
 def timed(call: Callable[[], object], n: int = N_TIMES) -> float:
@@ -114,6 +122,42 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
     return lines
 
 
+def solver_kernels(n: int, speed: float) -> Any:
+    """Return lines of the table for what solvers do besides passes over rows."""
+    backend, random, n_outputs = cuda_backend("cuda"), cp.random.default_rng(0), 10
+    A = random.standard_normal((n, 64), dtype=np.float32)
+    K, y = A @ A.T / 64, cp.where(random.random((n_outputs, n)) < 0.1, 1.0, -1.0)
+    box = Box(y, cp.minimum(y, 0.0), cp.maximum(y, 0.0), cp.zeros_like(y), 0.0)
+    begun = backend.boxed(K, box, cp.zeros_like(y), -y)
+    begun.descend(3)
+    there = (begun.b, begun.gradient.astype(np.float64))
+    m, of_classes, n_classes = 800, 9_600, 7
+    design = random.random((of_classes, m), dtype=np.float32)
+    weights = random.random((n_classes, of_classes))
+    H = backend.grams(design, weights) + 100.0 * cp.eye(m)
+    calls = {
+        "sweep of coordinate descent": (
+            lambda: backend.boxed(K, box, cp.zeros_like(y), -y).descend(1), K.nbytes, n, n_outputs
+        ),
+        "Newton step of free variables": (
+            lambda: backend.boxed(K, box, *there).step_free(), K.nbytes, n, n_outputs
+        ),
+        "Hessians of classes": (
+            lambda: backend.grams(design, weights), design.nbytes + H.nbytes, of_classes, n_classes
+        ),
+        "inverse factors": (
+            lambda: backend.inverse_factors(H.copy()), 2 * H.nbytes, m, n_classes
+        ),
+    }  # fmt: skip
+    lines = []
+    for kernel, (call, n_bytes, n_rows, n_own) in calls.items():
+        spent, bound = timed(call), n_bytes / speed
+        numbers = (bound, np.nan, spent, spent / bound)
+        shown = (report.number(None if np.isnan(x) else x, ".3g") for x in numbers)
+        lines.append([kernel, f"{n_rows:,}", str(n_own), *shown])
+    return lines
+
+
 def shared_speed(backend: CudaBackend) -> float:
     """Return bytes per millisecond of the memory that threads share, all processors together."""
     clock = cp.cuda.Device().attributes["ClockRate"]  # per millisecond
@@ -162,6 +206,7 @@ def main() -> None:
     lines = [["kernel", "rows", "outputs", "bound, ms", "tables, ms", "ms", "to the bound"]]
     for shape in shapes:
         lines += kernels(*shape, speed)
+    lines += solver_kernels(QUICK_POOL if given.quick else POOL, speed)
     ratio = scoring / reading
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     table = [
