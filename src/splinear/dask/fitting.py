@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +21,7 @@ from splinear.dask.passes import RemoteRows
 from splinear.dask.reading import Rows, Survey, TableReader, survey
 from splinear.dask.steps import Coding, Pose
 from splinear.dask.targets import PartTarget, RemoteTarget
+from splinear.dask.waiting import Waiting, release
 from splinear.model.layout import Layout
 from splinear.solvers.reml.choosing import enough_rows
 from splinear.tables.checks import check_columns, feature_label
@@ -37,7 +39,9 @@ from splinear.training.table import (
 )
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["Distributed"]
+__all__ = ["CLOSED", "Distributed"]
+
+CLOSED = ("closing", "closed")  # status of a client
 
 # Size of the local sample, for knots, smoothness and products with the Hessian: rows, values.
 SAMPLE, SAMPLED_VALUES = 2**17, 2**26
@@ -61,6 +65,7 @@ class Distributed:
     given: Partitions
     client: Client
     seed: int
+    cluster: Cluster | None = None  # once workers have coded their rows
 
     def survey(self, reader: Reader) -> tuple[Survey, TableReader]:
         """Return ranges, gaps, levels and targets of all rows, and how columns are converted."""
@@ -160,7 +165,7 @@ class Distributed:
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
         here.read_table = sample.table.whole
-        cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
+        self.cluster = cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.has_sample = here.n_rows < sum(found.n_rows)
         cluster.hold(coding, persisted=self.given.is_persisted(self.client))
         rows = RemoteRows(
@@ -169,13 +174,33 @@ class Distributed:
         weighted = WeightedRows(rows, sample.weights)  # type: ignore[arg-type]
         return TrainingSet(weighted, RemoteTarget(common, target, cluster))
 
+    @contextmanager
+    def in_progress(self) -> Iterator[None]:
+        """Let workers forget the rows at the end; tell if a fit failed for lack of a client."""
+        try:
+            yield
+        except Exception as error:
+            if self.client.status in CLOSED:
+                raise RuntimeError(
+                    "The client or its cluster was closed during the fit, so there is no model."
+                ) from error
+            raise
+        finally:
+            if self.cluster is not None:
+                self.cluster.release()
+
     def _asked(self, task: Callable[..., object], told: Delayed, each: Input = None) -> list[Input]:
         """Return the results of a task for every partition."""
         more = [None] * len(self.given.X) if each is None else each
         make: Callable[..., Delayed] = delayed(named, pure=False)
         partitions = zip(self.given.X, self.given.y, self.given.weights, more, strict=True)
         tasks = [make(task, k, *given, told) for k, given in enumerate(partitions)]
-        found: list[Input] = self.client.gather(self.client.compute(tasks))
+        futures = self.client.compute(tasks)
+        try:
+            Waiting(self.client).until_done(futures)
+            found: list[Input] = self.client.gather(futures)
+        finally:
+            release(futures)
         return found
 
 
