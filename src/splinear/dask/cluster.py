@@ -36,8 +36,8 @@ class Cluster:
 
     A pass sends an expression to the workers and adds up the values that they return, in a tree
     that depends only on the number of parts (`splinear.dask.tree`). So the number of workers does
-    not change a bit of the result. Dask recomputes parts that are lost with a worker; those that are
-    lost with all workers are made anew. A pass that misses some parts is repeated.
+    not change a bit of the result. Dask recomputes parts that are lost with a worker; those lost
+    with all workers are made anew. A pass that misses some parts is repeated.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +25,7 @@ from splinear.dask.waiting import Waiting, release
 from splinear.model.layout import Layout
 from splinear.solvers.reml.choosing import enough_rows
 from splinear.tables.checks import check_columns, feature_label
+from splinear.tables.kinds import categories_in
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 from splinear.terms.base import ColumnData
@@ -71,11 +72,16 @@ class Distributed:
         """Return ranges, gaps, levels and targets of all rows, and how columns are converted."""
         work = self.estimator
         table = check_columns(work, open_table(self.given.example), reset=True)
-        table, categorical = find_categorical(work, table)
-        refuse_columns(table, categorical, reset=True)
-        plan = term_plan(work)
-        dropped, periods = frozenset(plan.dropped), plan.periods(categorical)
         n = table.shape[1]
+        if not n:
+            raise ValueError("Found array with 0 feature(s), while a minimum of 1 is required.")
+        table, categorical = find_categorical(work, table)
+        plan = term_plan(work)
+        by_type = isinstance(work.categorical_features, str)
+        if by_type and _is_of_objects(self.given.example):
+            categorical = self._with_text(categorical, plan.dropped)
+        refuse_columns(table, categorical, reset=True)
+        dropped, periods = frozenset(plan.dropped), plan.periods(categorical)
         unread = Columns(n, {}, periods=periods, dropped=dropped)
         refuse_sparse_periods(work, table, unread)
         first = TableReader(unread, table.names, table.is_sparse)
@@ -97,6 +103,11 @@ class Distributed:
             counts={j: tuple(summary.seen[j].values[own] for own in levels[j]) for j in levels},
         )
         return summary, TableReader(columns, table.names, table.is_sparse)
+
+    def _with_text(self, categorical: list[int], dropped: Collection[int]) -> list[int]:
+        """Return the categories in an array of objects: Dask does not know which columns are."""
+        found = self._asked(_text_columns, delayed(None))
+        return sorted({*categorical, *(j for own in found for j in own)}.difference(dropped))
 
     def _check(self, found: Survey) -> None:
         """Raise if there are no rows, or if a column has infinity or unwanted missing values."""
@@ -211,6 +222,15 @@ class _Sampled:
     table: Table
     y: AnyArray
     weights: Floats | None
+
+
+def _is_of_objects(example: Input) -> bool:
+    return isinstance(example, np.ndarray) and example.dtype.kind == "O"
+
+
+def _text_columns(X: Input, y: Input, weights: Input, each: None, told: None) -> list[int]:
+    del y, weights, each, told
+    return categories_in(open_table(X)) if X.shape[0] else []
 
 
 def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Survey:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from distributed import Client, Future, TimeoutError, wait
 
@@ -23,7 +24,7 @@ class Waiting:
         self._empty_since: float | None = None
         self._has_warned = False
 
-    def look(self, futures: Sequence[Future]) -> set[str] | None:
+    def look(self, futures: Sequence[Future[Any]]) -> set[str] | None:
         """Wait for a moment; return None if all are done or one failed, and else the workers."""
         try:
             wait(futures, timeout=POLL)
@@ -35,7 +36,7 @@ class Waiting:
             return workers
         return None
 
-    def until_done(self, futures: Sequence[Future]) -> None:
+    def until_done(self, futures: Sequence[Future[Any]]) -> None:
         """Wait until all are done or one failed."""
         while self.look(futures) is not None:
             pass
@@ -64,7 +65,7 @@ class Waiting:
             )
 
 
-def release(futures: Iterable[Future]) -> None:
+def release(futures: Iterable[Future[Any]]) -> None:
     """Let workers forget results, even if a traceback still refers to them."""
     for own in futures:
         own.release()
