@@ -79,6 +79,7 @@ def fit(n: int, n_workers: int, memory: str, *, processes: bool) -> Measured:
 
     def noted(*args: Any) -> Any:
         made.append(original(*args))
+        made[-1].release = _keep  # parts are measured after the fit
         return made[-1]
 
     fitting.Cluster = noted  # type: ignore[assignment, misc]
@@ -117,6 +118,10 @@ class _Told:
         """Print the seconds."""
         if self.is_worth_it(progress.n_rows) and progress.phase is None:
             print(f"  {time.perf_counter() - self.began:.1f} s", file=sys.stderr, flush=True)
+
+
+def _keep() -> None:
+    pass
 
 
 def _ready() -> None:

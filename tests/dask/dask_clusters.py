@@ -29,7 +29,7 @@ def a_cluster(n_workers: int, *, processes: bool, **options) -> Iterator[distrib
 
 @contextmanager
 def clusters_of_fits() -> Iterator[list[object]]:
-    """Yield a list, to which what fits know of their workers is added."""
+    """Yield a list, to which what fits know of their workers is added; workers keep their parts."""
     from splinear.dask import fitting
 
     made, original = [], fitting.Cluster
@@ -40,4 +40,5 @@ def clusters_of_fits() -> Iterator[list[object]]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(fitting, "Cluster", noted)
+        patched.setattr(original, "release", lambda self: None)
         yield made

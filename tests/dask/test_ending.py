@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+import time
 
 import numpy as np
 import pytest
-from dask_clusters import clusters_of_fits
+from dask_clusters import a_cluster, clusters_of_fits
 from sklearn.exceptions import ConvergenceWarning
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 pytest.importorskip("distributed", reason="dask is not installed")
 
-from splinear.dask import DaskAdditiveClassifier, DaskAdditiveSVC, cluster, fitting  # noqa: E402
+from splinear.dask import (  # noqa: E402
+    DaskAdditiveClassifier,
+    DaskAdditiveSVC,
+    cluster,
+    fitting,
+    waiting,
+)
 from splinear.dask.shelf import Shelf  # noqa: E402
 from splinear.solvers.problems import watch  # noqa: E402
 from splinear.training import estimator, live, moments  # noqa: E402
@@ -113,3 +120,43 @@ def test_long_passes_are_told_of_one_by_one(client, monkeypatch, capsys):
         DaskAdditiveClassifier(C=1.0, random_state=0, verbose=2).fit(*rows())
     told = re.findall(r"^  round (\d+) of all workers in \d+\.\d s", capsys.readouterr().err, re.M)
     assert list(map(int, told)) == list(range(1, made[0].n_passes + 1))
+
+
+def test_an_interrupted_fit_leaves_nothing_with_workers(client):
+    """Even while its traceback is there, as in a notebook."""
+
+    def fail(progress) -> None:
+        raise KeyboardInterrupt
+
+    before = set(client.who_has())
+    with pytest.raises(KeyboardInterrupt) as held:
+        DaskAdditiveClassifier(C=1.0, random_state=0, callback=fail).fit(*rows())
+    for _ in range(100):  # the scheduler tells workers in its own time
+        if set(client.who_has()) <= before:
+            break
+        time.sleep(0.05)
+    assert held.tb is not None
+    assert set(client.who_has()) <= before
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(waiting, "POLL", 0.05)
+    monkeypatch.setattr(waiting, "WARNED", 0.1)
+    monkeypatch.setattr(waiting, "PATIENCE", 0.3)
+    model = DaskAdditiveClassifier(C=1.0, random_state=0)
+    with (
+        a_cluster(0, processes=False),
+        pytest.warns(UserWarning, match="has no workers"),
+        pytest.raises(RuntimeError, match=r"no workers for 0 seconds.*cluster\.scale"),
+    ):
+        model.fit(*rows())
+    assert not hasattr(model, "terms_")
+
+
+def test_a_client_that_is_closed_during_a_fit():
+    model = DaskAdditiveClassifier(C=1.0, random_state=0)
+    with a_cluster(1, processes=False) as client:
+        model.set_params(callback=lambda progress: client.close())
+        with pytest.raises(RuntimeError, match="was closed during the fit"):
+            model.fit(*rows())
+    assert not hasattr(model, "terms_")

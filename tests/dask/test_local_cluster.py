@@ -17,6 +17,7 @@ from splinear.terms import Category, Fourier, Hermite, Spline
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
 
+from dask import bag, delayed  # noqa: E402
 from distributed import Client  # noqa: E402
 
 from splinear.dask import DaskAdditiveClassifier, DaskAdditiveRegressor, fitting, storing  # noqa: E402
@@ -309,12 +310,64 @@ def test_no_client_at_all(monkeypatch):
         DaskAdditiveClassifier().fit(X, X[:, 0])
 
 
+def test_y_that_is_a_frame_of_one_column(client, frame):
+    X, y = frame
+    dX, dy = divided(X, y, [400])
+    expected = DaskAdditiveClassifier(random_state=0).fit(dX, dy)
+    for column in (dy.to_frame(), divided(X[::-1], y, [400])[1].to_frame()):
+        found = DaskAdditiveClassifier(random_state=0).fit(dX, column)
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+        assert found.score(dX, column) == expected.score(dX, dy)
+    with pytest.raises(ValueError, match="y must have one column; it has 2"):
+        DaskAdditiveClassifier().fit(dX, dX[["x", "z"]])
+
+
+@pytest.mark.parametrize("kind", ["int8", "object", "datetime64[ns]", "U3"])
+def test_classes_are_of_the_type_of_y(client, frame, kind):
+    X, y = frame
+    X, y = X[["x", "z"]].to_numpy(), (y if kind in ("object", "U3") else y == "yes").astype(kind)
+    model = DaskAdditiveClassifier(C=1.0, random_state=0)
+    model.fit(da.from_array(X, chunks=(300, 2)), da.from_array(y, chunks=300))
+    local = AdditiveClassifier(C=1.0, random_state=0).fit(X, y)
+    assert model.classes_.dtype == local.classes_.dtype
+    assert model.classes_.tolist() == local.classes_.tolist()
+    lazy = model.predict(da.from_array(X, chunks=(300, 2)))
+    assert lazy.dtype == local.predict(X).dtype
+    np.testing.assert_array_equal(lazy.compute(), local.predict(X))
+
+
+@pytest.mark.parametrize("first", [300, 400])
+def test_classes_of_several_types_are_refused(client, frame, first):
+    """Whether a partition has both or not."""
+    X, y = frame
+    mixed = y.astype(object)
+    mixed[:first] = (y[:first] == "yes").astype(int).tolist()
+    rows = da.from_array(X[["x", "z"]].to_numpy(), chunks=(400, 2))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        DaskAdditiveClassifier().fit(rows, da.from_array(mixed, chunks=400))
+
+
+def test_an_array_of_objects_with_text(client, frame):
+    X, y = frame
+    rows = da.from_array(X.to_numpy(object), chunks=(300, 5))
+    model = DaskAdditiveClassifier(random_state=0).fit(rows, da.from_array(y, chunks=300))
+    local = AdditiveClassifier(random_state=0).fit(X.to_numpy(object), y)
+    check_same(model, local, X)
+
+
 def test_refusals(client, frame):
     X, y = frame
     dX, dy = divided(X, y, [400])
     fit = DaskAdditiveClassifier().fit
     with pytest.raises(TypeError, match=r"dask\.array"):
         fit(X, y)
+    with pytest.raises(TypeError, match="got a Delayed"):
+        fit(delayed(X), y)
+    for wrong in (delayed(y), bag.from_sequence(y, npartitions=2)):
+        with pytest.raises(TypeError, match="y must be a collection of Dask"):
+            fit(dX, wrong)
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        fit(dX[[]], dy)
     with pytest.raises(ValueError, match="2 partitions, but y has 1"):
         fit(dX, da.from_array((y == "yes").astype(int), chunks=-1))
     with pytest.raises(ValueError, match="only one class"):

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future, wait
+from distributed import Client, Future
 
 from splinear._types import Floats
 from splinear.dask.expressions import Node
@@ -18,6 +18,7 @@ from splinear.dask.parts import Part
 from splinear.dask.serving import StrayError, follow, key
 from splinear.dask.shelf import Receipt
 from splinear.dask.tree import IncompleteError, Sums, SumTree, runs
+from splinear.dask.waiting import Waiting, release
 
 __all__ = ["Cluster"]
 
@@ -35,8 +36,8 @@ class Cluster:
 
     A pass sends an expression to the workers and adds up the values that they return, in a tree
     that depends only on the number of parts (`splinear.dask.tree`). So the number of workers does
-    not change a bit of the result. Dask recomputes parts that are lost with a worker; a pass that
-    misses some parts is repeated.
+    not change a bit of the result. Dask recomputes parts that are lost with a worker; those lost
+    with all workers are made anew. A pass that misses some parts is repeated.
 
     Attributes
     ----------
@@ -70,6 +71,8 @@ class Cluster:
     has_sample: bool = False
     tell: Callable[[int, float], None] | None = None
     _name: str = ""  # prefix of the parts' keys in Dask
+    _bound: set[str] = field(default_factory=set)  # workers on which parts should be made
+    _last: list[Future[Receipt]] = field(default_factory=list)  # parts that new ones are made from
     _steps: list[tuple[type, Delayed]] = field(default_factory=list)
     _homes: dict[str, list[int]] | None = None  # parts by worker; None if not known
     _shared: dict[int, str] = field(default_factory=dict)  # worker of parts that several hold
@@ -87,11 +90,12 @@ class Cluster:
 
     def _make(self, n_done: int, *, persisted: bool = False) -> None:
         """Make new parts from the last ones, to which n_done steps were applied, or partitions."""
-        before, last = self._name, self.parts
+        before, self._last = self._name, self.parts
         name, n = f"splinear-part-{uuid4().hex}", len(self.partitions)
         steps, make = [step for _, step in self._steps], delayed(named, pure=False)
         parts: dict[int, Future[Receipt]] = {}
-        for worker, own in self._divided(n, persisted).items():
+        divided = self._divided(n, persisted)
+        for worker, own in divided.items():
             tasks = []
             for k in own:
                 number, *given = self.partitions[k]
@@ -100,8 +104,22 @@ class Cluster:
             some = self.client.compute(tasks, workers=worker and [worker], allow_other_workers=True)
             parts.update(zip(own, some, strict=True))
         self.parts, self._name, self._homes = [parts[k] for k in range(n)], name, None
+        self._bound = {worker for worker in divided if worker is not None}
         self._known_homes()
-        del last  # kept until now, so that workers could reuse these parts
+        self._last = []  # kept until now, so that workers could reuse these parts
+
+    def release(self) -> None:
+        """Let workers forget all parts."""
+        release([*self.parts, *self._last])
+
+    def _make_anew(self) -> None:
+        """Make all parts after all workers were lost, because Dask would wait for the same ones.
+
+        The old tasks are released first, so that Dask forgets which workers they were meant for.
+        """
+        self.release()
+        self.parts = []
+        self._make(len(self._steps))
 
     def _divided(self, n: int, persisted: bool) -> Mapping[str | None, list[int]]:
         """Return the parts to make on each worker; the key None leaves the choice to Dask."""
@@ -195,8 +213,13 @@ class Cluster:
 
     def _known_homes(self) -> dict[str, list[int]]:
         """Return the parts of every worker, after waiting until all are computed."""
+        waiting = Waiting(self.client)
         while self._homes is None:
-            wait(self.parts)
+            workers = waiting.look(self.parts)
+            if workers is not None:
+                if workers and self._bound and workers.isdisjoint(self._bound):
+                    self._make_anew()
+                continue
             for part in self.parts:
                 if part.status not in ("finished", "pending", "lost"):
                     part.result()

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Input
-from splinear.dask.fitting import Distributed
+from splinear.dask.fitting import CLOSED, Distributed
 from splinear.dask.partitions import Partitions, example_of
 from splinear.dask.passes import RemoteRows
 from splinear.dask.predicting import lazily
@@ -93,7 +93,7 @@ class DaskEstimator(AdditiveEstimator):
                 "client must be a distributed.Client, as Client(cluster) or Client(address) makes "
                 f"one; got a {type(self.client).__name__}."
             )
-        if self.client is not None and self.client.status in ("closing", "closed"):
+        if self.client is not None and self.client.status in CLOSED:
             raise ValueError("client is closed. Make another one, as in Client(cluster).")
         if self.max_memory is not None:
             raise ValueError(
@@ -105,9 +105,19 @@ class DaskEstimator(AdditiveEstimator):
     ) -> tuple[Trained, Watch]:
         """Fit a copy, and take over its fitted attributes."""
         del more
-        work, trainer, client = self._fresh(), recipe.trainer, self.client_
+        work, client = self._fresh(), self.client_
         given = Partitions.of(X, y, sample_weight)
         steps = Distributed(work, given, client, draw_seed(self.random_state))
+        with steps.in_progress():
+            trained, watch = self._learn_in(steps, work, recipe, line)
+        self._adopt(work)
+        return trained, watch
+
+    def _learn_in(
+        self: Self, steps: Distributed, work: Self, recipe: Recipe, line: FitLine
+    ) -> tuple[Trained, Watch]:
+        """Fit `work` in steps."""
+        given, trainer = steps.given, recipe.trainer
         found, reader = steps.survey(recipe.reader)
         work._columns, n_rows = reader.columns, sum(found.n_rows)
         line.say(f"looked at {n_rows:,} rows in {len(given.X):,} partitions, {line.seconds:.1f} s")
@@ -129,7 +139,6 @@ class DaskEstimator(AdditiveEstimator):
         cast(RemoteRows, data.rows).cluster.tell = line.on_round
         trained = fitter.fit(data, stopping, starts)
         work._store(trained, in_haste=stopping.watch.in_haste)
-        self._adopt(work)
         return trained, stopping.watch
 
     def _fitter(self, trainer: Trainer) -> Fitter:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,9 +21,11 @@ from splinear.dask.passes import RemoteRows
 from splinear.dask.reading import Rows, Survey, TableReader, survey
 from splinear.dask.steps import Coding, Pose
 from splinear.dask.targets import PartTarget, RemoteTarget
+from splinear.dask.waiting import Waiting, release
 from splinear.model.layout import Layout
 from splinear.solvers.reml.choosing import enough_rows
 from splinear.tables.checks import check_columns, feature_label
+from splinear.tables.kinds import categories_in
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 from splinear.terms.base import ColumnData
@@ -37,7 +40,9 @@ from splinear.training.table import (
 )
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["Distributed"]
+__all__ = ["CLOSED", "Distributed"]
+
+CLOSED = ("closing", "closed")  # status of a client
 
 # Size of the local sample, for knots, smoothness and products with the Hessian: rows, values.
 SAMPLE, SAMPLED_VALUES = 2**17, 2**26
@@ -61,16 +66,22 @@ class Distributed:
     given: Partitions
     client: Client
     seed: int
+    cluster: Cluster | None = None  # once workers have coded their rows
 
     def survey(self, reader: Reader) -> tuple[Survey, TableReader]:
         """Return ranges, gaps, levels and targets of all rows, and how columns are converted."""
         work = self.estimator
         table = check_columns(work, open_table(self.given.example), reset=True)
-        table, categorical = find_categorical(work, table)
-        refuse_columns(table, categorical, reset=True)
-        plan = term_plan(work)
-        dropped, periods = frozenset(plan.dropped), plan.periods(categorical)
         n = table.shape[1]
+        if not n:
+            raise ValueError("Found array with 0 feature(s), while a minimum of 1 is required.")
+        table, categorical = find_categorical(work, table)
+        plan = term_plan(work)
+        by_type = isinstance(work.categorical_features, str)
+        if by_type and _is_of_objects(self.given.example):
+            categorical = self._with_text(categorical, plan.dropped)
+        refuse_columns(table, categorical, reset=True)
+        dropped, periods = frozenset(plan.dropped), plan.periods(categorical)
         unread = Columns(n, {}, periods=periods, dropped=dropped)
         refuse_sparse_periods(work, table, unread)
         first = TableReader(unread, table.names, table.is_sparse)
@@ -92,6 +103,11 @@ class Distributed:
             counts={j: tuple(summary.seen[j].values[own] for own in levels[j]) for j in levels},
         )
         return summary, TableReader(columns, table.names, table.is_sparse)
+
+    def _with_text(self, categorical: list[int], dropped: Collection[int]) -> list[int]:
+        """Return the categories in an array of objects: Dask does not know which columns are."""
+        found = self._asked(_text_columns, delayed(None))
+        return sorted({*categorical, *(j for own in found for j in own)}.difference(dropped))
 
     def _check(self, found: Survey) -> None:
         """Raise if there are no rows, or if a column has infinity or unwanted missing values."""
@@ -160,7 +176,7 @@ class Distributed:
         target = common.read(sample.y)
         here = coding.part(sample.table, target, sample.weights, None)
         here.read_table = sample.table.whole
-        cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
+        self.cluster = cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.has_sample = here.n_rows < sum(found.n_rows)
         cluster.hold(coding, persisted=self.given.is_persisted(self.client))
         rows = RemoteRows(
@@ -169,13 +185,33 @@ class Distributed:
         weighted = WeightedRows(rows, sample.weights)  # type: ignore[arg-type]
         return TrainingSet(weighted, RemoteTarget(common, target, cluster))
 
+    @contextmanager
+    def in_progress(self) -> Iterator[None]:
+        """Let workers forget the rows at the end; tell if a fit failed for lack of a client."""
+        try:
+            yield
+        except Exception as error:
+            if self.client.status in CLOSED:
+                raise RuntimeError(
+                    "The client or its cluster was closed during the fit, so there is no model."
+                ) from error
+            raise
+        finally:
+            if self.cluster is not None:
+                self.cluster.release()
+
     def _asked(self, task: Callable[..., object], told: Delayed, each: Input = None) -> list[Input]:
         """Return the results of a task for every partition."""
         more = [None] * len(self.given.X) if each is None else each
         make: Callable[..., Delayed] = delayed(named, pure=False)
         partitions = zip(self.given.X, self.given.y, self.given.weights, more, strict=True)
         tasks = [make(task, k, *given, told) for k, given in enumerate(partitions)]
-        found: list[Input] = self.client.gather(self.client.compute(tasks))
+        futures = self.client.compute(tasks)
+        try:
+            Waiting(self.client).until_done(futures)
+            found: list[Input] = self.client.gather(futures)
+        finally:
+            release(futures)
         return found
 
 
@@ -186,6 +222,15 @@ class _Sampled:
     table: Table
     y: AnyArray
     weights: Floats | None
+
+
+def _is_of_objects(example: Input) -> bool:
+    return isinstance(example, np.ndarray) and example.dtype.kind == "O"
+
+
+def _text_columns(X: Input, y: Input, weights: Input, each: None, told: None) -> list[int]:
+    del y, weights, each, told
+    return categories_in(open_table(X)) if X.shape[0] else []
 
 
 def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Survey:

@@ -41,6 +41,7 @@ class Partitions:
         """Partition y and the weights like X; raise if that is not possible."""
         if y is None:
             raise ValueError("y is None, but every row needs one.")
+        y, sample_weight = _column(y, "y"), _column(sample_weight, "sample_weight")
         if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
             return cls(*_joint(X, y, sample_weight), example_of(X))
         lengths, example = None, example_of(X)
@@ -74,7 +75,21 @@ class Partitions:
 
 def is_frame(X: Input) -> bool:
     """Return whether X is a Dask data frame."""
-    return is_dask_collection(X) and hasattr(X, "map_partitions") and hasattr(X, "columns")
+    return _is_of_pandas(X) and hasattr(X, "columns")
+
+
+def _is_of_pandas(y: Input) -> bool:
+    """Return whether y is a Dask data frame or series; a Delayed object has every attribute."""
+    return is_dask_collection(y) and hasattr(type(y), "divisions")
+
+
+def _column(y: Input, name: str) -> Input:
+    """Return the column of a frame that has only one, and anything else as it is."""
+    if not is_frame(y) or y.ndim == 1:
+        return y
+    if len(y.columns) != 1:
+        raise ValueError(f"{name} must have one column; it has {len(y.columns)}.")
+    return y[y.columns[0]]
 
 
 def example_of(X: Input) -> Input:
@@ -99,7 +114,7 @@ def _are_of_one_frame(X: Input, *others: Input) -> bool:
     except ImportError:
         return False
     given = [other for other in others if other is not None]
-    if not all(hasattr(other, "expr") and hasattr(other, "to_frame") for other in given):
+    if not all(_is_of_pandas(other) and hasattr(other, "expr") for other in given):
         return False
     return bool(are_co_aligned(X.expr, *(other.expr for other in given)))
 
@@ -134,7 +149,7 @@ def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:
     if not is_dask_collection(y) and known:
         y = da.from_array(np.asarray(y), chunks=-1)
     if not _is_array(y):
-        if is_dask_collection(y) and hasattr(y, "to_delayed"):
+        if _is_of_pandas(y):
             return y
         raise TypeError(
             f"{name} must be a collection of Dask, divided as X is; got a {type(y).__name__}."

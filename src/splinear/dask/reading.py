@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.tables.checks import check_weights
@@ -17,7 +18,7 @@ from splinear.tables.table import Table
 from splinear.tables.target import check_target, target_numbers
 from splinear.training.columns import Columns, NumberTable, Seen
 
-__all__ = ["Rows", "Survey", "TableReader", "survey"]
+__all__ = ["Rows", "Survey", "TableReader", "distinct_classes", "survey"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,7 @@ class Survey:
     hi: Floats
     has_gap: NDArray[np.bool_]
     seen: dict[int, Seen]
+    labels: list[AnyArray] = field(default_factory=list)  # the classes, per partition
     classes: dict[object, int] = field(default_factory=dict)  # number of rows per class
     class_totals: dict[object, float] = field(default_factory=dict)  # weight per class
     least: float = np.inf  # lowest target of a regression; the highest is below
@@ -119,6 +121,7 @@ class Survey:
             for level, n in own.values.items():
                 mine.values[level] = mine.values.get(level, 0) + n
             mine.ordered = own.ordered if mine.ordered is None else mine.ordered
+        self.labels += other.labels
         for value, n in other.classes.items():
             self.classes[value] = self.classes.get(value, 0) + n
         for value, weight in other.class_totals.items():
@@ -155,12 +158,21 @@ def survey(
         found.least, found.most = float(values.min()), float(values.max())
         found.total = float(w @ values)
     else:
-        distinct, place = np.unique(counted, return_inverse=True)
+        distinct, place = distinct_classes(counted)
+        found.labels = [distinct]
         names, counts, totals = distinct.tolist(), np.bincount(place), np.bincount(place, w)
         found.classes = dict(zip(names, counts.tolist(), strict=True))
         found.class_totals = dict(zip(names, totals.tolist(), strict=True))
     _look_at_columns(found, reader.table(X), rows.kept, categorical, reader)
     return found
+
+
+def distinct_classes(y: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Return the sorted classes, and the index of each row's; raise if they cannot be sorted."""
+    if y.dtype == object:
+        check_classification_targets(y)
+    classes, place = np.unique(y, return_inverse=True)
+    return classes, place
 
 
 def _look_at_columns(

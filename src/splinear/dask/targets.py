@@ -9,7 +9,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.losses import RemoteSum
-from splinear.dask.reading import Survey
+from splinear.dask.reading import Survey, distinct_classes
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.rows.memory import BytesPerRow
@@ -67,7 +67,7 @@ def common_target(reader: Reader, found: Survey) -> PartTarget:
 
 
 def _of_classes(reader: ClassReader, found: Survey) -> PartTarget:
-    classes = np.unique(np.array(list(found.classes)))
+    classes, _ = distinct_classes(np.concatenate(found.labels))
     like = reader.read(np.tile(classes, 2), None)  # twice, because single ones cause a warning
     assert isinstance(like, BinaryTarget | OneVsRestTarget)
     weights = _resolved(reader, like.outputs.classes, found)
