@@ -125,8 +125,8 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
 def solver_kernels(n: int, speed: float) -> Any:
     """Return lines of the table for what solvers do besides passes over rows."""
     backend, random, n_outputs = cuda_backend("cuda"), cp.random.default_rng(0), 10
-    A = random.standard_normal((n, 64), dtype=np.float32)
-    K, y = A @ A.T / 64, cp.where(random.random((n_outputs, n)) < 0.1, 1.0, -1.0)
+    A = random.random((n, 64), dtype=np.float32) - 0.5
+    K, y = A @ A.T, cp.where(random.random((n_outputs, n)) < 0.1, 1.0, -1.0)
     box = Box(y, cp.minimum(y, 0.0), cp.maximum(y, 0.0), cp.zeros_like(y), 0.0)
     begun = backend.boxed(K, box, cp.zeros_like(y), -y)
     begun.descend(3)
@@ -134,7 +134,7 @@ def solver_kernels(n: int, speed: float) -> Any:
     m, of_classes, n_classes = 800, 9_600, 7
     design = random.random((of_classes, m), dtype=np.float32)
     weights = random.random((n_classes, of_classes))
-    H = backend.grams(design, weights) + 100.0 * cp.eye(m)
+    H = (backend.grams(design, weights) + 100.0 * cp.eye(m)).astype(np.float32)
     calls = {
         "sweep of coordinate descent": (
             lambda: backend.boxed(K, box, cp.zeros_like(y), -y).descend(1), K.nbytes, n, n_outputs
