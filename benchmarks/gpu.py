@@ -57,10 +57,10 @@ warps are added up and sent to the host. *coding* finds the place on an axis in 
 and is done once per fit.
 
 The last lines are what solvers do besides passes over rows. A *sweep of coordinate descent* reads
-the products of its rows once, but goes through them one after the other, 128 rows at a time: that
-chain of additions takes most of its time. A *Newton step* reads the products once, and makes and
-factors a matrix per output. The factors of small matrices are a chain of steps, too, and *Hessians
-of classes* are bound by arithmetic in half precision rather than by memory."""
+the products of its rows with each other once, but goes through the rows one after the other, and
+that chain of steps takes longer. *Inverse factors* of small matrices are such a chain, too. For
+*Hessians of classes*, the functions of rows are first multiplied by the weights of every class, in
+half precision; that takes about as long as the products themselves."""
 
 
 def timed(call: Callable[[], object], n: int = N_TIMES) -> float:
@@ -128,9 +128,6 @@ def solver_kernels(n: int, speed: float) -> Any:
     A = random.random((n, 64), dtype=np.float32) - 0.5
     K, y = A @ A.T, cp.where(random.random((n_outputs, n)) < 0.1, 1.0, -1.0)
     box = Box(y, cp.minimum(y, 0.0), cp.maximum(y, 0.0), cp.zeros_like(y), 0.0)
-    begun = backend.boxed(K, box, cp.zeros_like(y), -y)
-    begun.descend(3)
-    there = (begun.b, begun.gradient.astype(np.float64))
     m, of_classes, n_classes = 800, 9_600, 7
     design = random.random((of_classes, m), dtype=np.float32)
     weights = random.random((n_classes, of_classes))
@@ -138,9 +135,6 @@ def solver_kernels(n: int, speed: float) -> Any:
     calls = {
         "sweep of coordinate descent": (
             lambda: backend.boxed(K, box, cp.zeros_like(y), -y).descend(1), K.nbytes, n, n_outputs
-        ),
-        "Newton step of free variables": (
-            lambda: backend.boxed(K, box, *there).step_free(), K.nbytes, n, n_outputs
         ),
         "Hessians of classes": (
             lambda: backend.grams(design, weights), design.nbytes + H.nbytes, of_classes, n_classes
