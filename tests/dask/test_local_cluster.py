@@ -66,6 +66,15 @@ def test_a_frame_with_gaps_text_and_categories(client, frame, ends):
     np.testing.assert_allclose(model.predict_proba(X), local.predict_proba(X), atol=1e-6)
 
 
+def test_which_features_are_booleans_is_kept(client):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=400), "is_new": rng.random(400) < 0.4})
+    there = DaskAdditiveClassifier(client=client).fit(
+        *divided(X, X["is_new"] ^ (X["x"] > 1), [150])
+    )
+    assert there.to_local()._columns.booleans == {1}
+
+
 def test_y_of_another_frame_is_taken_in_order(client, frame):
     """Whatever the indices are: those of Parquet files begin with 0 in every partition."""
     X, y = frame

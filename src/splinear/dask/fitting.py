@@ -101,6 +101,7 @@ class Distributed:
             takes_gaps=work.missing == "level",
             n_rows=sum(summary.n_rows),
             counts={j: tuple(summary.seen[j].values[own] for own in levels[j]) for j in levels},
+            booleans=table.booleans.difference(categorical),
         )
         return summary, TableReader(columns, table.names, table.is_sparse)
 
