@@ -251,8 +251,8 @@ class Backend(Protocol):
     def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
         """Return L^{-1} of matrices H = L L', (n, m, m); not finite if a matrix has no such L.
 
-        In the type of H or a finer one; H may be overwritten. If `sizes` (n,) are given, rows of
-        matrix k from sizes[k] on must be 0 off the diagonal, and may be treated as unit rows.
+        In the type of H or a finer one; H may be overwritten. If `sizes` (n,) are given, matrix k
+        must be diagonal from row sizes[k] on, and the identity may be used in its place there.
         """
         ...
 

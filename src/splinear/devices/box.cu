@@ -362,8 +362,8 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 #ifdef ONLY_hessians
 // out (n_outputs, m, m) = K + diag(d) over the free rows of each output, plus `growth` times the
-// diagonal of K; rows and columns after the free ones are those of the unit matrix. blockIdx.x is a
-// row of a matrix, blockIdx.y an output.
+// diagonal of K; rows and columns after the free ones are those of the identity matrix. blockIdx.x
+// is a row of a matrix, blockIdx.y an output.
 extern "C" __global__ void __launch_bounds__(256)
     hessians(const float* __restrict__ K, const float* __restrict__ ridge,
              const int* __restrict__ rows, const int* __restrict__ sizes, float* __restrict__ out,

@@ -8,8 +8,8 @@
 //
 // A holds the matrices H at first, and L below the diagonal at the end; S is stored where W will
 // be. Both are (n, m, m), row by row; entries of A above the diagonal are not read. Tiles that
-// extend beyond m are padded with the unit matrix. Rows of matrix b from sizes[b] on are those of
-// the unit matrix, and tiles with only such rows are skipped.
+// extend beyond m are padded with the identity matrix. Rows of matrix b from sizes[b] on are those
+// of the identity matrix, and tiles with only such rows are skipped.
 //
 // Macros defined by the caller:
 //   REAL       type of numbers
@@ -21,7 +21,7 @@
 
 typedef REAL Own[4][4];
 
-// Entry (i, j) of M (m, m), padded with the unit matrix.
+// Entry (i, j) of M (m, m), padded with the identity matrix.
 __device__ __forceinline__ REAL entry(const REAL* M, int m, int i, int j) {
     return i < m && j < m ? M[(long long)i * m + j] : (REAL)(i == j);
 }
@@ -122,16 +122,17 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #endif
 
 #ifdef ONLY_update
-// Set diagonal tile k of W, which is 0, to the unit matrix.
+// Set diagonal tile k of W, which is 0, to the identity matrix.
 __device__ void store_unit(REAL* W, int k, int m) {
     const int i = k * TILE + threadIdx.x;
     if (threadIdx.x < TILE && i < m) W[(long long)i * m + i] = 1;
 }
 
-// Compute W_kk from diagonal tile k of A, which is in `room`, by Gaussian elimination: each row in
-// turn is subtracted from all rows below it. The multipliers are replaced by the inverse of L, up
-// to a scale per row. Four threads hold a row in registers. The row to subtract is in shared
-// memory, in one of two buffers, so that the next can be written while it is read.
+// Compute W_kk from diagonal tile k of A, which is in `room`, by Gaussian elimination: multiples of
+// each row in turn are subtracted from all rows below it. This leaves the inverse of L, up to a
+// scale per row, in the place of the eliminated entries. Four threads hold a row in registers. The
+// row to subtract is in one of two buffers in shared memory, so that the next can be written while
+// it is read.
 __device__ void invert(const REAL* room, REAL* W, int k, int m) {
     alignas(16) __shared__ REAL rows[2][TILE];
     const int r = threadIdx.x / 4, part = threadIdx.x % 4, first = threadIdx.x & 28;

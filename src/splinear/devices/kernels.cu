@@ -15,7 +15,7 @@
 //   CODES     1 if rows are codes of type CODE, 0 if they are values of type VALUE
 //   KIND      0 for B-splines, 1 for Fourier curves, 2 for Hermite polynomials
 //   SUPPORT   number of functions that are not zero at a point
-//   OUTPUTS   outputs per launch
+//   OUTPUTS   outputs per block
 //   ROWS      rows per lane at a time
 //   BLOCKS    1 for sums of products of two functions, 0 for sums of functions
 //   FIXED     1 for sums in 64-bit integers, if tables do not fit in shared memory
@@ -263,8 +263,8 @@ extern "C" __global__ void __launch_bounds__(512)
 
 #ifdef ONLY_lay
 // out (n_chunks, entries, n_outputs, width) = tables (n_outputs, n_features, stride), in the order
-// in which `score` reads them. Entries from `stride` on and missing features are 0; columns repeat
-// for lanes that take other rows.
+// in which `score` reads them. Entries from `stride` on are 0, and so are columns without a
+// feature; columns repeat for lanes that take other rows.
 extern "C" __global__ void lay(const double* __restrict__ tables, REAL* __restrict__ out, Row size,
                                int entries, int n_outputs, int width, int lanes_log2,
                                int n_features, int stride) {
@@ -411,8 +411,8 @@ extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, in
 #endif
 
 #ifdef ONLY_encode
-// Write the codes of row i to row places[i] of out (..., pitch); skip it if that is negative. The
-// lanes of a warp are features.
+// Write the codes of row i to row places[i] of out (..., pitch); skip rows with a negative place.
+// The lanes of a warp are features.
 extern "C" __global__ void encode(SOURCE, CODE* out, const Row* places, Row n, Row pitch,
                                   const double* steps, double rounding, double last) {
     const Source s = THE_SOURCE;

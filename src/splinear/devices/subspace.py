@@ -62,7 +62,7 @@ def solved_within(
 def _among(K: DeviceArray, rows: DeviceArray, counts: DeviceArray) -> DeviceArray:
     """Return K over rows (n_outputs, m), as (n_outputs, m, m).
 
-    Where `counts` is false, rows and columns are those of the unit matrix.
+    Where `counts` is false, rows and columns are those of the identity matrix.
     """
     both = counts[:, :, None] & counts[:, None, :]
     H = np.where(both, K[rows[:, :, None], rows[:, None, :]], K.dtype.type(0.0))
