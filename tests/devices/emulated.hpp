@@ -1,4 +1,5 @@
-// CUDA on the processor, for tests: the threads of a block take turns, each up to its next barrier.
+// CUDA emulated on the CPU, for tests: the threads of a block take turns, each up to its next
+// barrier.
 #include <math.h>
 #include <setjmp.h>
 #include <ucontext.h>
@@ -27,7 +28,8 @@ namespace emulation {
 
 enum class Wait { nothing, warp, block, grid, end };
 
-// Contexts begin and end a thread; in between jumps are far faster, as they ask the system nothing.
+// A thread of CUDA. It starts by a context switch and resumes by jumps, which are far faster
+// because they make no system calls.
 struct Fiber {
     ucontext_t context;
     jmp_buf place;
@@ -41,7 +43,7 @@ static ucontext_t beginning;
 static jmp_buf scheduler;
 static unsigned int running;
 static std::vector<double> exchanged;              // one number per thread
-static std::vector<std::vector<double>> memories;  // that threads share: one per block
+static std::vector<std::vector<double>> memories;  // dynamic shared memory, per block
 
 static double* memory_of_block() { return memories[running / (blockDim.x * blockDim.y)].data(); }
 
@@ -105,7 +107,8 @@ static int __float_as_int(float value) {
 
 namespace emulation {
 
-// Let all threads of [from, to) go on that wait for this, if all of them do or have ended.
+// Release the threads of [from, to) from this barrier if each of them waits there or has ended.
+// Returns whether any was released.
 static bool release(std::size_t from, std::size_t to, Wait wait) {
     bool any = false;
     for (std::size_t k = from; k < to; ++k) {
@@ -130,8 +133,8 @@ struct Entry {
 template <class Body>
 Body* Entry<Body>::body = nullptr;
 
-// Run blocks at the same time. Variables that are __shared__ are shared by all of them: several blocks
-// may use the memory that is asked for at the launch alone.
+// Run blocks concurrently. __shared__ variables are common to all of them, so that kernels with
+// concurrent blocks may only use dynamic shared memory.
 template <class Body>
 void run_blocks(Body& body, const std::vector<Dim>& blocks, std::size_t n_shared) {
     const std::size_t each = blockDim.x * blockDim.y, n = each * blocks.size();
@@ -174,7 +177,7 @@ void run(void (*kernel)(A...), const int* shape, void** args, std::index_sequenc
     std::vector<Dim> blocks;
     for (unsigned int k = 0; k < gridDim.x * gridDim.y * gridDim.z; ++k) {
         blocks.push_back({k % gridDim.x, k / gridDim.x % gridDim.y, k / gridDim.x / gridDim.y});
-        if (shape[6]) continue;  // all of them together
+        if (shape[6]) continue;  // a cooperative launch: all blocks run concurrently
         run_blocks(body, blocks, n_shared);
         blocks.clear();
     }

@@ -1,8 +1,8 @@
-"""What CuPy is to us, on the processor: arrays of NumPy, and kernels compiled as C++.
+"""The part of CuPy that the package uses, on the CPU: NumPy arrays, and kernels compiled as C++.
 
-It shows that kernels compute what they should, and are called with what they expect; not that CuPy
-takes it, nor anything about speed. With SPLINEAR_NVRTC=1, and CuPy installed, NVRTC compiles every
-kernel for a GPU as well, which needs none.
+Tests with it show that kernels compute the right results and get the right arguments, but not that
+CuPy accepts the calls, nor anything about speed. With SPLINEAR_NVRTC=1 and CuPy installed, NVRTC
+also compiles every kernel for a GPU; that needs no GPU.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHARED = re.compile(r"extern __shared__ double (\w+)\[\];")
 
 
 class Array(np.ndarray):
-    """An array that says where it is as CuPy's do."""
+    """A NumPy array with the `data` attribute and the `get` method of CuPy's."""
 
     @property
     def data(self):
@@ -46,7 +46,7 @@ def there(values, dtype=None, order=None):
 
 
 class RawModule:
-    """Kernels of a source, of which one is compiled when it is asked for."""
+    """The kernels of a source; each is compiled on request."""
 
     def __init__(self, code, options, enable_cooperative_groups=False):
         self.code, self.options, self.together = code, options, enable_cooperative_groups
@@ -59,7 +59,7 @@ class RawModule:
 
 
 class Kernel:
-    """A kernel, called as CuPy's are."""
+    """A kernel with the call signature of CuPy's."""
 
     max_dynamic_shared_size_bytes = 0
 
@@ -82,7 +82,7 @@ def as_argument(value):
 
 @cache
 def folder():
-    """Return where kernels are compiled, with the header that they share, compiled too."""
+    """Return the folder where kernels are compiled, with the precompiled header they include."""
     made = tempfile.TemporaryDirectory(prefix="kernels")
     shutil.copy(HEADER, made.name)
     compile_with("-x", "c++-header", str(Path(made.name) / HEADER.name))
@@ -125,7 +125,7 @@ def gemm_strided_batched_ex(
     handle, ta, tb, m, n, k, alpha, a, ta_, lda, sa, b, tb_, ldb, sb, beta, c, tc_, ldc, sc,
     count, *how
 ):  # fmt: skip
-    """Multiply matrices of half precision by columns, pair by pair, as cuBLAS does."""
+    """Multiply pairs of half-precision matrices, stored by columns, as cuBLAS does."""
 
     def matrix(at, number, stride, rows, columns, ld, kind):
         size = np.dtype(kind).itemsize
@@ -143,7 +143,7 @@ def gemm_strided_batched_ex(
 
 
 def backend():
-    """Return the backend of a GPU with few processors."""
+    """Return the backend of an emulated GPU with few multiprocessors."""
     stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
     cuda = SimpleNamespace(
         Device=lambda: SimpleNamespace(id=0, mem_info=(2**32, 2**32)),

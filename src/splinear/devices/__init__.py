@@ -1,1 +1,1 @@
-"""Rows on a device: the passes of Newton's method by NumPy, by the core, or by CUDA."""
+"""Rows on a device: passes over them by NumPy, the core or CUDA."""

@@ -1,4 +1,4 @@
-"""Arrays of one number per row, which stay on the device."""
+"""Arrays with one number per row, which stay on the device."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ __all__ = ["RowArray", "bare"]
 
 
 class RowArray(NDArrayOperatorsMixin):
-    """An array (..., n_rows) on a device, to which NumPy's functions may be applied.
+    """An array (..., n_rows) on a device, to which NumPy's functions can be applied.
 
-    What a function makes of it stays there if it still has one number per row; what is smaller, a
-    sum for example, comes back as an array of NumPy. Arrays of NumPy that are added to it or
-    multiplied by it go there.
+    A result with one number per row stays on the device; a smaller one, such as a sum, is returned
+    as a NumPy array. NumPy arrays among the arguments are copied to the device.
     """
 
     def __init__(self, values: Any, backend: Backend) -> None:
@@ -29,7 +28,7 @@ class RowArray(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape."""
+        """The shape."""
         shape: tuple[int, ...] = tuple(self.values.shape)
         return shape
 
@@ -45,12 +44,12 @@ class RowArray(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> Any:
-        """Its type."""
+        """The data type."""
         return self.values.dtype
 
     @property
     def T(self) -> Any:  # noqa: N802 (NumPy's name)
-        """Rows first; to be multiplied by."""
+        """The transpose, with rows first, for matrix products."""
         return RowArray(self.values.T, self.backend)
 
     def __len__(self) -> int:
@@ -75,7 +74,7 @@ class RowArray(NDArrayOperatorsMixin):
         self, func: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]
     ) -> Any:
         del types
-        if func is np.einsum and args[0] == "ki,ki->i":  # which is slow on a GPU, unlike these two
+        if func is np.einsum and args[0] == "ki,ki->i":  # slower on a GPU than product and sum
             return self._wrapped((self._there(args[1]) * self._there(args[2])).sum(axis=0))
         there = {name: self._there(value) for name, value in kwargs.items()}
         return self._wrapped(func(*map(self._there, args), **there))
@@ -87,11 +86,11 @@ class RowArray(NDArrayOperatorsMixin):
         self.values[self._key(key)] = self._there(value)
 
     def sum(self, axis: int | None = None) -> Any:
-        """Add up."""
+        """Return the sum."""
         return self._wrapped(self.values.sum(axis=axis))
 
     def max(self, axis: int | None = None, initial: float | None = None) -> Any:
-        """Return the largest number."""
+        """Return the maximum."""
         if initial is not None and not self.size:
             return initial
         found = self._wrapped(self.values.max(axis=axis))
@@ -106,14 +105,14 @@ class RowArray(NDArrayOperatorsMixin):
         return RowArray(self.values.copy(), self.backend)
 
     def astype(self, dtype: Any, copy: bool = True) -> RowArray:
-        """Return it in another type."""
+        """Return the array in another data type."""
         return RowArray(self.values.astype(dtype, copy=copy), self.backend)
 
     def _key(self, key: Any) -> Any:
         return tuple(map(self._there, key)) if isinstance(key, tuple) else self._there(key)
 
     def _there(self, value: Any) -> Any:
-        """Return a value as functions on the device take it."""
+        """Return a value as an argument of functions on the device."""
         if isinstance(value, RowArray):
             return value.values
         if isinstance(value, np.ndarray) and value.ndim:
@@ -123,7 +122,7 @@ class RowArray(NDArrayOperatorsMixin):
         return value
 
     def _wrapped(self, found: Any) -> Any:
-        """Return what has a number per row as such an array, and the rest as one of NumPy."""
+        """Return a result with one number per row as a row array, any other as a NumPy array."""
         shape = getattr(found, "shape", None)
         if shape is None:
             return found
@@ -134,5 +133,5 @@ class RowArray(NDArrayOperatorsMixin):
 
 
 def bare(values: Any, backend: Backend) -> Any:
-    """Return an array, of rows or of NumPy, as one on the device."""
+    """Return a row array or a NumPy array as an array of the backend."""
     return values.values if isinstance(values, RowArray) else backend.array(np.asarray(values))

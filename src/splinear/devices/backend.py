@@ -1,10 +1,10 @@
-"""What is computed where rows are: one interface for NumPy, the core and CUDA.
+"""The interface for computations where the rows are stored: by NumPy, the core or CUDA.
 
 - `numpy_backend`: slow and plain, the specification.
-- `core_backend`: the compiled core, on the processor.
-- `cuda`: CuPy, with kernels of our own (`kernels.cu`), on a GPU.
+- `core_backend`: the compiled core, on the CPU.
+- `cuda`: CuPy with the kernels in `*.cu`, on a GPU.
 
-Tests run on every backend that is there, and compare it with the first.
+Tests run on every available backend and compare it with the first.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ __all__ = [
     "is_supported",
 ]
 
-DeviceArray = Any  # of NumPy or CuPy
-MOST_FUNCTIONS = 16  # of Fourier and Hermite curves
-AT_A_TIME, TURNS = 128, 2  # rows of which `descend` goes through, and how often
-LEAST_COST = 1e-300  # that can be divided by
-LEAST = 0.02  # of the largest violation: rows of less stay where they are in a sweep
+DeviceArray = Any  # an array of NumPy or CuPy
+MOST_FUNCTIONS = 16  # functions per Fourier or Hermite curve
+AT_A_TIME, TURNS = 128, 2  # rows per batch of `descend`, and passes over each batch
+LEAST_COST = 1e-300  # smaller costs are raised to this before a division
+LEAST = 0.02  # share of the largest violation: a sweep skips rows that violate less
 
 
 class Cells(Protocol):
-    """The rows of one group of terms: where every value stands on its axis."""
+    """The rows of one group of terms, as codes or as values; B_i are the functions of row i."""
 
     @property
     def n_rows(self) -> int:
@@ -53,13 +53,14 @@ class Cells(Protocol):
 
     @property
     def real(self) -> np.dtype[Any]:
-        """The type of numbers in which passes compute."""
+        """The floating-point type in which passes compute."""
         ...
 
     def scores(self, tables: Floats, to: DeviceArray | None = None) -> DeviceArray:
         """Return sum_j f_j(x_ij) for tables (n_outputs, n_features, stride): (n_outputs, n_rows).
 
-        An array of doubles on the device; `to`, if it is given, to which they are added.
+        The result is in double precision, on the device. If `to` is given, the scores are added to
+        it in place, and it is returned.
         """
         ...
 
@@ -68,13 +69,16 @@ class Cells(Protocol):
         ...
 
     def blocks(self, H: DeviceArray) -> DeviceArray:
-        """Return sum_i H_ki B_i B_i' by bands: (n_outputs, n_features, stride, support)."""
+        """Return each feature's block of sum_i H_ki B_i B_i', as bands.
+
+        (n_outputs, n_features, stride, support): [k, j, s, p] is that of functions s and s + p.
+        """
         ...
 
     def expanded(self, maps: Floats) -> DeviceArray:
-        """Return B_i' M_j of all features j, (n_rows, n_features * n), in single precision or more.
+        """Return B_ij' M_j of all features j, (n_rows, n_features * n), in at least float32.
 
-        `maps` are (n_features, stride, n): from the functions of a feature to n numbers.
+        `maps` (n_features, stride, n) holds M_j, from the functions of feature j to n numbers.
         """
         ...
 
@@ -83,15 +87,15 @@ class Cells(Protocol):
         ...
 
     def some(self, numbers: AnyArray) -> Cells:
-        """Return the rows of these numbers."""
+        """Return the rows at these indices."""
         ...
 
 
 class CodedCells(Cells, Protocol):
-    """Rows as codes."""
+    """Rows stored as codes."""
 
     def fill(self, X: DeviceArray, places: DeviceArray) -> None:
-        """Code rows of X, row i as number places[i]; a negative number: not at all."""
+        """Store row i of X, coded, at index places[i]; skip rows with a negative index."""
         ...
 
     def codes(self) -> AnyArray:
@@ -100,21 +104,21 @@ class CodedCells(Cells, Protocol):
 
 
 class Curves(Protocol):
-    """The curves of one group, which stay on the device while rows come and go."""
+    """The curves of one group, kept on the device for predictions."""
 
     def scores(self, X: DeviceArray) -> DeviceArray:
-        """Return sum_j f_j(x_ij) of rows of X (n_rows, n_columns): (n_outputs, n_rows).
+        """Return sum_j f_j(x_ij) of the rows of X (n_rows, n_columns): (n_outputs, n_rows).
 
-        Those of float32 values may be computed in single precision. Rows with an infinite value
-        are NaN.
+        For float32 values it may be computed in single precision. The scores of rows with an
+        infinite value are NaN.
         """
         ...
 
 
 class Surfaces(Protocol):
-    """Rows as surfaces over pairs of features see them: where each stands on chains of nodes.
+    """Surfaces over pairs of features, and the rows' positions on their chains of nodes.
 
-    What is computed from that is said in core/pairs/surfaces.hpp.
+    See core/pairs/surfaces.hpp for the formulas.
     """
 
     @property
@@ -124,13 +128,13 @@ class Surfaces(Protocol):
 
     @property
     def positions(self) -> DeviceArray:
-        """Where rows stand, (n_chains, n_rows), in single precision unless it is to be exact."""
+        """The rows' positions, (n_chains, n_rows), in double precision if exact, else single."""
         ...
 
     def fill(self, X: DeviceArray, places: DeviceArray | None = None) -> None:
-        """Note where rows of X stand, row i as number places[i] (None: i).
+        """Store the position of row i of X at index places[i] (i if places is None).
 
-        Numbers that there is no room for are left out.
+        Rows whose index is out of range are skipped.
         """
         ...
 
@@ -139,11 +143,11 @@ class Surfaces(Protocol):
         ...
 
     def sums(self, R: DeviceArray) -> DeviceArray:
-        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        """Return sum_i R_ki B_i over the nodes of all surfaces, (n_outputs, n_nodes)."""
         ...
 
     def blocks(self, H: DeviceArray) -> DeviceArray:
-        """Return the blocks of sum_i h_i B_i B_i' by bands, (n_outputs, n_nodes, 5)."""
+        """Return the diagonal blocks of sum_i H_ki B_i B_i' as bands, (n_outputs, n_nodes, 5)."""
         ...
 
     def first(self, n: int) -> Surfaces:
@@ -151,12 +155,12 @@ class Surfaces(Protocol):
         ...
 
     def over(self, n_rows: int, *, exact: bool) -> Surfaces:
-        """Return the same surfaces with room for other rows."""
+        """Return the same surfaces for n_rows other rows, whose positions are still to be set."""
         ...
 
 
 class Boxed(Protocol):
-    """Box-constrained problems on the way to their solutions, all outputs at once.
+    """The box-constrained problems of all outputs, and their current point b.
 
     They may be solved in single precision.
     """
@@ -169,28 +173,28 @@ class Boxed(Protocol):
     def descend(self, n_sweeps: int) -> None:
         """Make sweeps of coordinate descent.
 
-        A sweep is over the rows that violate optimality in any output, some at a time: it goes
-        through these twice before the gradient of all others follows.
+        A sweep visits the rows that violate optimality in any output, in batches: it passes over a
+        batch twice, and then updates the gradient of all other rows.
         """
         ...
 
     def step_free(self) -> None:
-        """Make a Newton step of the variables that are at no bound; see `subspace`."""
+        """Make a Newton step of the free variables, those at no bound; see `subspace`."""
         ...
 
     def violation(self) -> float:
-        """Return the largest violation of optimality, of all rows and outputs."""
+        """Return the largest violation of optimality over all rows and outputs."""
         ...
 
 
 class Backend(Protocol):
-    """Where rows are, and how passes over them are made."""
+    """A device that stores rows, and the computations on it."""
 
     name: str
 
     @property
     def place(self) -> Hashable:
-        """Which of the devices that a backend knows takes arrays now."""
+        """The device that new arrays are stored on, if a backend has several."""
         ...
 
     def array(self, values: AnyArray) -> DeviceArray:
@@ -202,123 +206,122 @@ class Backend(Protocol):
         ...
 
     def zeros(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return doubles that are 0, on the device."""
+        """Return an array of zeros in double precision, on the device."""
         ...
 
     def coded(self, group: TermGroup, n_rows: int) -> CodedCells:
-        """Return room for the codes of rows."""
+        """Return an array for the codes of n_rows rows, to be set by `fill`."""
         ...
 
     def valued(self, group: TermGroup, X: DeviceArray) -> Cells:
-        """Return rows of X (n_rows, n_columns) as they are."""
+        """Return the rows of X (n_rows, n_columns) as values, without rounding."""
         ...
 
     def curves(self, group: TermGroup, tables: Floats) -> Curves:
-        """Send curves (n_outputs, n_features, size), or size + 1: the last is for missing values.
+        """Copy curves to the device, given tables (n_outputs, n_features, size or size + 1).
 
-        What comes back serves every thread.
+        With size + 1 entries, the last is that of missing values. All threads may use the result.
         """
         ...
 
     def surfaces(
         self, chains: Sequence[Chain], table: AnyArray, n_rows: int, *, exact: bool = False
     ) -> Surfaces:
-        """Return room for the positions of rows on chains, for surfaces over two of them each.
+        """Return surfaces over pairs of chains, for n_rows rows; `fill` sets their positions.
 
-        The table (n_surfaces, 4) has the numbers of both chains, and how many nodes they have.
+        A row of the table (n_surfaces, 4) is the indices of two chains, then their node counts.
         """
         ...
 
     def pair_evidence(self, cells: DeviceArray, G: Floats, H: Floats, pairs: AnyArray) -> Floats:
-        """Return how much pairs (n_pairs, 2) of features say together, (n_outputs, n_pairs).
+        """Return the evidence for interactions of pairs (n_pairs, 2), as (n_outputs, n_pairs).
 
-        `cells` (n_features, n_rows) are numbers from 0 to 15; G and H (n_outputs, n_rows) are first
-        and second derivatives. See core/pairs/evidence.hpp.
+        `cells` (n_features, n_rows) holds integers from 0 to 15; G and H (n_outputs, n_rows) are
+        first and second derivatives. See core/pairs/evidence.hpp.
         """
         ...
 
     def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
-        """Return A' diag(w) A, a matrix for each row w >= 0 of the weights (n, n_rows).
+        """Return A' diag(w) A for each row w >= 0 of the weights (n, n_rows).
 
-        Of A, and of the roots of weights as shares of the largest, 11 bits may count.
+        The products of A and the square roots of weights may be rounded to 11 bits.
         """
         ...
 
     def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
-        """Return L^{-1} of matrices H = L L', (n, m, m); not finite where one has no such L.
+        """Return L^{-1} of matrices H = L L', (n, m, m); not finite if a matrix has no such L.
 
-        In the type of H, or a finer one; H may be overwritten. Rows from sizes (n,) on may be taken
-        for those of the unit matrix, if they are given: of such a row only the diagonal may be
-        another.
+        In the type of H or a finer one; H may be overwritten. If `sizes` (n,) are given, matrix k
+        must be diagonal from row sizes[k] on, and the identity may be used in its place there.
         """
         ...
 
     def twice(self, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
-        """Return M'M v of such factors M (n, m, m) and vectors v (n, m), of the same type."""
+        """Return M'M v for lower triangular M (n, m, m) and vectors v (n, m) of the same type."""
         ...
 
     def rounded(self, A: DeviceArray) -> DeviceArray:
-        """Return a matrix of numbers of about 1 as `inner` takes it: 11 bits of each may count.
+        """Return a matrix with entries of about 1 as `inner` takes it, possibly rounded to 11 bits.
 
-        Columns of zeros may be added to it.
+        Columns of zeros may be appended.
         """
         ...
 
     def inner(self, A: DeviceArray, B: DeviceArray) -> DeviceArray:
-        """Return A B' of two such matrices, in single precision or more."""
+        """Return A B' of two matrices from `rounded`, in at least single precision."""
         ...
 
     def boxed(self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray) -> Boxed:
-        """Return the problems of a box over rows with products K (n_rows, n_rows).
+        """Return the problems of a box over rows with inner products K (n_rows, n_rows).
 
-        They are to be solved from b on, where the gradient is this; (n_outputs, n_rows) each.
+        They start from b with the given gradient, (n_outputs, n_rows) each.
         """
         ...
 
     def classes(
         self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
     ) -> tuple[DeviceArray, DeviceArray]:
-        """Return the softmax of F (n_outputs, n_rows), and the logarithms of the labels' own.
+        """Return the softmax of F (n_outputs, n_rows), and the labels' log-probabilities (n_rows,).
 
-        If `minus`, with 1 taken off where a label is.
+        If `minus`, 1 is subtracted from the probability of each row's label.
         """
         ...
 
     def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
-        """Return sum_i c_i p_i (p_i', 1), p_i being the softmax of F_i + shift, on the host.
+        """Return sum_i c_i p_i (p_i', 1) on the host, with p_i the softmax of F_i + shift.
 
-        F is (n_outputs, n_rows), the result (n_outputs, n_outputs + 1).
+        F is (n_outputs, n_rows), and the result (n_outputs, n_outputs + 1).
         """
         ...
 
     def class_shift(self, F: DeviceArray, cost: DeviceArray, of_classes: Floats) -> Floats:
-        """Return the numbers (n_outputs,), of mean 0, whose addition to F makes losses least.
+        """Return the constants (n_outputs,), of mean 0, that minimize the loss when added to F.
 
-        The losses are sum_i c_i (log sum_k exp F_ki - F_{label_i, i}); `of_classes` (n_outputs,)
-        are the sums of costs over the rows of each class. The result is on the host.
+        The loss is sum_i c_i (log sum_k exp F_ki - F_{label_i, i}); `of_classes` (n_outputs,) holds
+        the total cost of the rows of each class. The result is on the host.
         """
         ...
 
     def class_bends(
         self, p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None = None
     ) -> DeviceArray:
-        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki for probabilities p.
+        """Return c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki, in the type of V.
 
-        p and V are (n_outputs, n_rows), and what is extra (n_rows,). In the type of V.
+        The probabilities p and V are (n_outputs, n_rows), and e (`extra`) is (n_rows,).
         """
         ...
 
     def class_diagonals(
         self, p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None = None
     ) -> DeviceArray:
-        """Return the diagonal of that by V, c_i p_ki (1 - p_ki) + e_i."""
+        """Return c_i p_ki (1 - p_ki) + e_i, the diagonal of the map that `class_bends` applies."""
         ...
 
     def cautious_costs(self, p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
-        """Return costs (n_rows,), raised where labels are less likely than 1 in e + 1.
+        """Return costs (n_rows,), raised if the label's probability is below 1 / (e + 1).
 
-        So that second derivatives are those of a parabola that touches the loss on both sides of 0.
-        `own` are the logarithms of the labels' own probabilities, p (n_outputs, n_rows) all.
+        Second derivatives are then those of a parabola that touches the loss on both sides of 0.
+        `own` holds the labels' log-probabilities, p (n_outputs, n_rows) all probabilities.
         """
         ...
 
@@ -330,24 +333,24 @@ class Backend(Protocol):
         cost: DeviceArray,
         rounding: float,
     ) -> float:
-        """Return sum_i c_i KL(q_i, p_i), p_i being the softmax of F_i, q_i = indicator + R_i / c_i.
+        """Return sum_i c_i KL(q_i, p_i) of q_i = indicator + R_i / c_i and the softmax p_i of F_i.
 
-        Infinite where some q_i are no probabilities, by more than `rounding`.
+        Infinite if some q_i are not probabilities, by more than `rounding`.
         """
         ...
 
     def free_bytes(self) -> int | None:
-        """Return how much memory is free; None: not known, and not a matter."""
+        """Return the free memory in bytes; None if it is unknown, and need not be checked."""
         ...
 
 
 def diagonals(H: DeviceArray) -> DeviceArray:
-    """Return the diagonals of matrices (n, m, m), row by row, to be read and written."""
+    """Return a view (n, m) of the diagonals of matrices (n, m, m)."""
     return H.reshape(len(H), -1)[:, :: H.shape[1] + 1]
 
 
 def is_supported(group: TermGroup) -> bool:
-    """Tell whether kernels know the functions of a group."""
+    """Return whether kernels exist for the functions of a group."""
     basis = group.embedding.basis
     if group.embedding.through_zero:
         return False
@@ -358,19 +361,19 @@ def is_supported(group: TermGroup) -> bool:
 
 @dataclass(frozen=True)
 class Grid:
-    """How an axis is divided into codes: what `CodeGrid` is in the core."""
+    """How an axis is divided into codes; the core's `CodeGrid`."""
 
     steps: float
-    rounding: float
-    last: int
-    bits: int
-    gap_code: int  # -1: there is none
-    is_wide: bool
-    span: float  # of the argument that the steps divide; 0: each axis's own
+    rounding: float  # added before truncation
+    last: int  # largest code of a value
+    bits: int  # of a code's fraction
+    gap_code: int  # code of missing values; -1 if there is none
+    is_wide: bool  # whether codes need 32 bits
+    span: float  # length of the argument that the steps divide; 0 for each axis's own length
 
     @classmethod
     def of(cls, group: TermGroup) -> Grid:
-        """Return that of a group."""
+        """Return the grid of a group."""
         basis, gaps = group.embedding.basis, group.has_gaps
         if not isinstance(basis, BSplineBasis):
             most = 65534 if gaps else 65535
@@ -391,6 +394,6 @@ class Grid:
         )
 
     def density(self, group: TermGroup) -> Floats:
-        """Return the codes per unit of each axis's argument."""
+        """Return the number of codes per unit of each axis's argument, (n_features,)."""
         axes = group.embedding.axes
         return self.steps / (np.full(len(axes.lo), self.span) if self.span else axes.length)

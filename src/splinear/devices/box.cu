@@ -1,24 +1,24 @@
-// Box-constrained problems of several outputs, which share K (n, n):
+// Box-constrained problems of several outputs that share one matrix K (n, n):
 //
-//     minimize 1/2 b'(K + diag(d)) b - t'b + e |b|_1 over low <= b <= high.
+//     minimize 1/2 b'(K + diag(d)) b - t'b + e |b|_1 subject to low <= b <= high.
 //
-// Coordinate descent (`descend`), and Newton steps of the variables that are at no bound (from
-// `list_free` on). `plain_box.py` and `subspace.py` say the same in NumPy. Arrays of rows are
-// (outputs, n), and `gradient` is (K + diag(d)) b - t. All sums have a fixed order.
+// `descend` is coordinate descent; the kernels from `list_free` on make a Newton step of the free
+// variables, those at no bound. `plain_box.py` and `subspace.py` compute the same in NumPy. Per-row
+// arrays are (n_outputs, n), and `gradient` is (K + diag(d)) b - t. All sums have a fixed order.
 //
-// Defined by the caller:
-//   ROWS      rows that move at a time
-//   TURNS     how often `descend` goes through them
-//   OUTPUTS   outputs whose gradient follows in one reading of K
-//   SHRINKS   1: e > 0
-//   LEAST     rows whose violation is at most this share of the largest do not move
-//   SHARES    points on the way of a Newton step that are tried: 1, 1/2, 1/4, ... of it
-//   ONLY_...  which kernel is wanted
+// Macros defined by the caller:
+//   ROWS      rows per batch of `descend`
+//   TURNS     passes of `descend` over the rows of a batch
+//   OUTPUTS   outputs whose gradients are updated while K is read once
+//   SHRINKS   1 if e > 0
+//   LEAST     rows with a violation up to this share of the largest do not move
+//   SHARES    number of step lengths that a Newton step tries: 1, 1/2, 1/4, ...
+//   ONLY_...  the kernel to compile
 
 typedef long long Row;
 
-// Write the numbers i < n for which keep(i) is true, in order, and return how many there are. By all
-// threads of a block, for each of which `counts` has room.
+// Write the indices i < n for which keep(i) is true to `to`, in ascending order, and return their
+// number. All threads of a block call this; `counts` has one entry per thread.
 template <class Keep>
 __device__ int compacted(Keep keep, int* to, Row n, int* counts) {
     const int t = threadIdx.x, n_threads = blockDim.x;
@@ -40,8 +40,9 @@ __device__ int compacted(Keep keep, int* to, Row n, int* counts) {
     return counts[n_threads - 1];
 }
 
-// The rate at which the function falls if b_i alone moves within its bounds, in the output where that
-// is largest: the maximum of `Box.violation` (solvers/hinge/box.py) over outputs.
+// The violation of row i: the rate at which the objective falls if b_i alone moves within its
+// bounds, in the output where that is largest. It is the maximum over outputs of `Box.violation`
+// (solvers/hinge/box.py).
 __device__ __forceinline__ float violation(const float* low, const float* high,
                                            const float* gradient, const float* b, Row i, Row n,
                                            int n_outputs, float shrinkage) {
@@ -54,13 +55,14 @@ __device__ __forceinline__ float violation(const float* low, const float* high,
     return most;
 }
 
-// The larger of *to and value, both at least 0: their bits have the order of the numbers.
+// *to = max(*to, value), for numbers that are not negative: as integers, their bits have the same
+// order.
 __device__ __forceinline__ void raise_to(float* to, float value) {
     if (value > 0.0f) atomicMax((int*)to, __float_as_int(value));
 }
 
 #ifdef ONLY_violations
-// told[0] = the largest violation, if it was 0 before.
+// told[0] = the largest violation over all rows; it must be 0 at launch.
 extern "C" __global__ void __launch_bounds__(256)
     violations(const float* __restrict__ low, const float* __restrict__ high,
                const float* __restrict__ gradient, const float* __restrict__ b,
@@ -72,13 +74,13 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #ifdef ONLY_descend
 #define THREADS 512
-#define PARTS (ROWS / 32)           // rows of a lane of the warp that goes through them
-#define COLUMNS 128                 // of K that a block reads at a time
-#define SHARING (THREADS / COLUMNS)  // threads that add up one of them
+#define PARTS (ROWS / 32)           // rows per lane of the warp that moves them
+#define COLUMNS 128                 // columns of K that a block reads at a time
+#define SHARING (THREADS / COLUMNS)  // threads that share the sum of a column
 
 #ifndef GRID_BARRIER
-// Wait until all blocks are here. They all run at the same time: the launch is a cooperative one. What
-// a block has written before is there for the others afterward.
+// Wait until all blocks of the grid get here. They all run at the same time, because the launch is
+// cooperative. Everything written before the barrier is visible to all blocks after it.
 __device__ void grid_barrier(unsigned int* arrived, unsigned int* goal) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -96,8 +98,8 @@ __device__ void grid_barrier(unsigned int* arrived, unsigned int* goal) {
 }
 #endif
 
-// Where the function is least along b_i alone, given the goal b_i - gradient_i / (K_ii + d_i) and the
-// part `edge` of it that |b_i| costs.
+// The value of b_i that minimizes the objective with all other variables fixed, given the goal
+// b_i - gradient_i / (K_ii + d_i) and the threshold edge = e / (K_ii + d_i).
 __device__ __forceinline__ float least_at(float goal, float edge, float low, float high) {
 #if SHRINKS
     const float size = fmaxf(fabsf(goal) - edge, 0.0f);
@@ -108,8 +110,8 @@ __device__ __forceinline__ float least_at(float goal, float edge, float low, flo
 
 __device__ __forceinline__ float scale_of(float bend) { return 1.0f / fmaxf(bend, 1.17549435e-38f); }
 
-// Rows of a batch, and the products that it needs: `own` (ROWS, ROWS) with each other, and `cross`
-// (ROWS, ROWS) of the rows before them with them.
+// The m rows of a batch, and the entries of K it needs: `own` (ROWS, ROWS) between its own rows,
+// and `cross` (ROWS, ROWS) between the rows of the batch before (first index) and its own.
 struct Batch {
     const int* rows;
     int m;
@@ -117,18 +119,21 @@ struct Batch {
     float* cross;
 };
 
-// Move b of one output, whose arrays these are, along the rows of a batch; `moves` (ROWS) says how far.
-// First the gradient of these rows follows the moves `last` (ROWS) along the rows before them, if there
-// are any; of their own moves it gets only what d adds to it. All threads of a block fetch the products;
-// then one warp goes through the rows, as its lanes exchange moves far faster than the threads of a
-// block could. A lane has PARTS rows that follow each other, and tells of them together. It keeps the
-// goal of each row, to which a move along another row i adds -K_ij / (K_jj + d_j) times that move.
+// Move b of one output along the rows of a batch, and write how far to `moves` (ROWS). All arrays
+// are those of the output. First the gradient of these rows is updated by the moves `last` (ROWS)
+// of the batch before, if any. Of the batch's own moves, this function adds only the part of d to
+// the gradient; `follow` adds the part of K.
+//
+// All threads of the block read the entries of K. Then a single warp moves the rows, because lanes
+// exchange moves far faster than the threads of a block could. A lane has PARTS consecutive rows,
+// and broadcasts their moves together. It stores the goal of each row j, to which a move of another
+// row i adds -K_ij / (K_jj + d_j) times that move.
 __device__ void go_through(const Batch& batch, const float* last, const float* low,
                            const float* high, const float* ridge, float* gradient, float* b,
                            float* moves, float shrinkage, float* here) {
     const int *rows = batch.rows, m = batch.m, t = threadIdx.x, c = t % ROWS, y = t / ROWS;
     const int each = THREADS / ROWS;
-    // All loads are on their way before the first is waited for.
+    // Issue all loads before the first use of a loaded value.
     float tile[ROWS / each], sum = 0.0f;
 #pragma unroll
     for (int e = 0; e < ROWS / each; ++e) {
@@ -140,7 +145,7 @@ __device__ void go_through(const Batch& batch, const float* last, const float* l
     float own[PARTS], g[PARTS], least[PARTS], most[PARTS], bend[PARTS], of_ridge[PARTS];
     if (t < 32) {
 #pragma unroll
-        for (int q = 0; q < PARTS; ++q) {  // rows beyond m do not move
+        for (int q = 0; q < PARTS; ++q) {  // rows from m on do not move
             const int i = PARTS * t + q;
             at[q] = rows[i < m ? i : 0];
             own[q] = i < m ? b[at[q]] : 0.0f;
@@ -168,7 +173,7 @@ __device__ void go_through(const Batch& batch, const float* last, const float* l
     for (int e = 0; e < ROWS / each; ++e) here[(y + e * each) * ROWS + c] = -scale * tile[e];
     __syncthreads();
     if (t < 32) {
-        float before[PARTS], goal[PARTS], edge[PARTS], among[PARTS][PARTS];  // the rows of this lane
+        float before[PARTS], goal[PARTS], edge[PARTS], among[PARTS][PARTS];  // of this lane's rows
 #pragma unroll
         for (int q = 0; q < PARTS; ++q) {
             const int i = PARTS * t + q;
@@ -180,7 +185,7 @@ __device__ void go_through(const Batch& batch, const float* last, const float* l
         }
         for (int turn = 0; turn < TURNS; ++turn)
 #pragma unroll 8
-            for (int lane = 0; lane < 32; ++lane) {  // all lanes do as if it were their turn
+            for (int lane = 0; lane < 32; ++lane) {  // all compute, but only `lane` moves
                 float to[PARTS], move[PARTS];
 #pragma unroll
                 for (int q = 0; q < PARTS; ++q) {
@@ -213,8 +218,8 @@ __device__ void go_through(const Batch& batch, const float* last, const float* l
     __syncthreads();
 }
 
-// gradient += moves (n_outputs, ROWS) times the rows of a batch in K, but for the rows of batch number
-// `except`; by n_blocks blocks.
+// gradient += moves (n_outputs, ROWS) times the batch's rows of K, except in the columns whose rows
+// are in batch number `except`. n_blocks blocks share the columns.
 __device__ void follow(const float* __restrict__ K, const Batch& batch, const float* moves,
                        float* gradient, const int* batch_of, int except, Row n, int n_outputs,
                        int block, int n_blocks, float* memory) {
@@ -256,8 +261,8 @@ __device__ void follow(const float* __restrict__ K, const Batch& batch, const fl
     }
 }
 
-// Copy the products that a batch needs, n_blocks blocks together. The rows of the batch before it,
-// m_before of them, are right before its own.
+// Copy the entries of K that a batch needs; n_blocks blocks share the work. The m_before rows of
+// the batch before are stored right before its own.
 __device__ void fetch(const float* __restrict__ K, const Batch& batch, int m_before, Row n,
                       int block, int n_blocks) {
     const int c = threadIdx.x % ROWS, each = THREADS / ROWS;
@@ -270,12 +275,13 @@ __device__ void fetch(const float* __restrict__ K, const Batch& batch, int m_bef
     }
 }
 
-// n_sweeps sweeps over the rows that violate optimality, in batches of ROWS. While a block per output
-// goes through the rows of a batch, the other blocks let the gradient of all other rows follow the
-// moves of the batch before, and fetch what the next batch needs: so blocks wait for each other once
-// per batch only. `arrived` (1) and `largest` (n_sweeps) are 0 at the beginning. Work space: of_rows (n)
-// violations, rows (n) and their number, batch_of (n), products (2, 2, ROWS, ROWS), moves
-// (2, n_outputs, ROWS).
+// n_sweeps sweeps over the rows that violate optimality, in batches of ROWS. While one block per
+// output moves the rows of a batch (`go_through`), the other blocks update the gradient of all
+// other rows by the moves of the batch before (`follow`), and copy the entries of K for the next
+// batch (`fetch`). So blocks wait for each other only once per batch. `arrived` (1) and `largest`
+// (n_sweeps) must be 0 at launch; largest[s] becomes the largest violation before sweep s. Work
+// space: violations of_rows (n), the moving rows (n) and their number n_moving (1), batch_of (n),
+// products (2, 2, ROWS, ROWS) and moves (2, n_outputs, ROWS).
 extern "C" __global__ void __launch_bounds__(THREADS)
     descend(const float* __restrict__ K, const float* __restrict__ low,
             const float* __restrict__ high, const float* __restrict__ ridge, float* gradient,
@@ -286,7 +292,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     float* here = (float*)memory;
     unsigned int goal = 0;
     const int n_blocks = gridDim.x, n_spare = n_blocks - n_outputs;
-    // The blocks that follow: those that have no output, if there are any.
+    // The blocks that call `follow` and `fetch`: those without an output, or all if each has one.
     const int n_following = n_spare > 0 ? n_spare : n_blocks;
     const int block = n_spare > 0 ? (int)blockIdx.x - n_outputs : (int)blockIdx.x;
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
@@ -313,7 +319,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             batch_of[rows[i]] = i / ROWS;
         if (count) fetch(K, numbered(0), 0, n, blockIdx.x, n_blocks);
         grid_barrier(arrived, &goal);
-        for (int k = 0; k <= n_batches && count; ++k) {  // the last time gradients follow, only
+        for (int k = 0; k <= n_batches && count; ++k) {  // k = n_batches only updates gradients
             float *now = moves + (k & 1) * n_outputs * ROWS, *last = moves + (~k & 1) * n_outputs * ROWS;
             for (int output = blockIdx.x; output < n_outputs && k < n_batches; output += n_blocks) {
                 const Row at = output * n;
@@ -331,13 +337,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 #endif
 
-// The slope of the function at b_i != 0, or where |b_i| costs nothing.
+// The derivative of the objective with respect to b_i, where it exists: if b_i != 0 or e = 0.
 __device__ __forceinline__ float slope_at(float gradient, float b, float shrinkage) {
     return gradient + (b > 0.0f ? shrinkage : b < 0.0f ? -shrinkage : 0.0f);
 }
 
 #ifdef ONLY_list_free
-// The free rows of output blockIdx.x: those between their bounds and, if |b_i| costs something, not 0.
+// rows (n_outputs, n), sizes (n_outputs): the free rows of output blockIdx.x and their number. b_i
+// is free if it is strictly between its bounds and, if e > 0, not 0.
 extern "C" __global__ void __launch_bounds__(1024)
     list_free(const float* __restrict__ low, const float* __restrict__ high,
               const float* __restrict__ b, int* __restrict__ rows, int* __restrict__ sizes, Row n,
@@ -354,8 +361,9 @@ extern "C" __global__ void __launch_bounds__(1024)
 #endif
 
 #ifdef ONLY_hessians
-// Row blockIdx.x of out (outputs, m, m), of output blockIdx.y: K + diag(d) over its free rows, with
-// `growth` times the diagonal of K added to it; the unit matrix beyond them.
+// out (n_outputs, m, m) = K + diag(d) over the free rows of each output, plus `growth` times the
+// diagonal of K; rows and columns after the free ones are those of the identity matrix. blockIdx.x
+// is a row of a matrix, blockIdx.y an output.
 extern "C" __global__ void __launch_bounds__(256)
     hessians(const float* __restrict__ K, const float* __restrict__ ridge,
              const int* __restrict__ rows, const int* __restrict__ sizes, float* __restrict__ out,
@@ -375,7 +383,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_right_sides
-// out (outputs, m) = minus the slopes of free rows, 0 beyond them.
+// out (n_outputs, m) = minus the slopes of the free rows, then 0.
 extern "C" __global__ void __launch_bounds__(256)
     right_sides(const float* __restrict__ gradient, const float* __restrict__ b,
                 const int* __restrict__ rows, const int* __restrict__ sizes,
@@ -388,8 +396,9 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_path
-// moves (SHARES, outputs, n), zero before: the directions (outputs, m) of free rows, times each share and
-// cut off at the bounds; no sign changes where |b_i| costs something. NaN if one is not finite.
+// moves (SHARES, n_outputs, n), 0 at launch: the directions (n_outputs, m) of the free rows times
+// each share, clipped such that b stays within its bounds and, if e > 0, keeps its sign. NaN where
+// a direction is not finite.
 extern "C" __global__ void __launch_bounds__(256)
     path(const float* __restrict__ directions, const float* __restrict__ low,
          const float* __restrict__ high, const float* __restrict__ b, const int* __restrict__ rows,
@@ -411,8 +420,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_falls
-// out (SHARES, outputs, 2): how much the function falls along moves in the beginning, and how much it
-// bends, `follows` being K times moves. A block per move.
+// out (SHARES, n_outputs, 2): along each move, minus the slope and the second derivative of the
+// objective. `follows` is K times the moves. There is one block per share and output.
 extern "C" __global__ void __launch_bounds__(256)
     falls(const float* __restrict__ gradient, const float* __restrict__ b,
           const float* __restrict__ ridge, const float* __restrict__ moves,
@@ -439,8 +448,9 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_go
-// Go to the best of the points of output blockIdx.y, and from there to where the function is least on
-// the way from b. told[1 + output] = the share of that way; -1 if the direction was not finite.
+// Make the best move of output blockIdx.y: each is shortened to where the objective is lowest along
+// it, and the one that lowers it most is chosen. told[1 + output] = the share of that move that was
+// made, or -1 if the direction was not finite.
 extern "C" __global__ void __launch_bounds__(256)
     go(const float* __restrict__ low, const float* __restrict__ high,
        const float* __restrict__ ridge, float* __restrict__ gradient, float* __restrict__ b,
@@ -462,7 +472,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (i >= n || !is_finite || share == 0.0) return;
     const Row at = (Row)k * n + i, there = (Row)best * n_outputs * n + at;
     const float move = moves[there], own = b[at], part = (float)share;
-    // Rounding must not leave what goes to a bound beside it: it would count as free.
+    // A variable that moves to a bound must be there exactly: with rounding it would count as free.
     const bool to_low = part == 1.0f && move == low[at] - own;
     const bool to_high = part == 1.0f && move == high[at] - own;
     const float to = fminf(fmaxf(own + part * move, low[at]), high[at]);

@@ -1,4 +1,4 @@
-"""Passes on a GPU: arrays of CuPy, and the kernels of `kernels.cu`."""
+"""The backend of GPUs: CuPy arrays, and the kernels in `*.cu`."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from splinear.solvers.hinge.box import Box
 
 __all__ = ["CudaBackend", "CudaCells"]
 
-FREE_BYTES = 48 * 1024  # of shared memory that a kernel has without asking
-SMALL = 2**16  # bytes that are sent without a detour
+FREE_BYTES = 48 * 1024  # shared memory that a kernel may use without opting in
+SMALL = 2**16  # largest array, in bytes, that is not copied through pinned memory
 
 
 class CudaBackend:
@@ -60,7 +60,7 @@ class CudaBackend:
 
     @property
     def place(self) -> Hashable:
-        """The number of the GPU that takes arrays now."""
+        """The number of CuPy's current GPU."""
         return int(self.cupy.cuda.Device().id)
 
     def array(self, values: AnyArray) -> DeviceArray:
@@ -68,8 +68,8 @@ class CudaBackend:
         cp, is_here = self.cupy, isinstance(values, np.ndarray) and values.flags.c_contiguous
         if not is_here or not 0 < values.nbytes <= SMALL:
             return cp.asarray(values)
-        # CuPy would copy it to pinned memory first. The driver has copied what is not pinned when
-        # this call returns, and does not wait for the GPU.
+        # CuPy would copy it to pinned memory first. From pageable memory, the driver has copied the
+        # values when this call returns, and does not wait for the GPU.
         out = cp.empty(values.shape, dtype=values.dtype)
         stream = cp.cuda.get_current_stream()
         out.data.copy_from_host_async(values.ctypes.data, values.nbytes, stream)
@@ -81,11 +81,11 @@ class CudaBackend:
         return found
 
     def zeros(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return doubles that are 0, on the device."""
+        """Return an array of zeros in double precision, on the device."""
         return self.cupy.zeros(shape)
 
     def coded(self, group: TermGroup, n_rows: int) -> CudaCells:
-        """Return room for the codes of rows."""
+        """Return an array for the codes of n_rows rows, to be set by `fill`."""
         dtype = np.dtype(np.uint32 if Grid.of(group).is_wide else np.uint16)
         pitch = padded(group.n_features)
         codes = self.cupy.zeros((n_rows, pitch), dtype=dtype)
@@ -94,26 +94,26 @@ class CudaBackend:
         )
 
     def valued(self, group: TermGroup, X: DeviceArray) -> CudaCells:
-        """Return rows of X (n_rows, n_columns) as they are."""
+        """Return the rows of X (n_rows, n_columns) as values, without rounding."""
         if X.dtype.char not in "fd":
             X = X.astype(np.float64)
         real = np.dtype(np.float64)
         return CudaCells(self, group, X, len(X), False, real, CudaAxes(self.cupy, group))
 
     def curves(self, group: TermGroup, tables: Floats) -> CudaCurves:
-        """Send curves."""
+        """Copy curves to the GPU."""
         return CudaCurves.sent(self, group, tables)
 
     def grams(self, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
-        """Return A' diag(w) A for each row w of the weights: products of half precision."""
+        """Return A' diag(w) A for each row w of the weights, rounded to half precision first."""
         return weighted_grams(self.cupy, A, weights)
 
     def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
-        """Return L^{-1} of matrices H = L L', which are overwritten."""
+        """Return L^{-1} of matrices H = L L'; H is overwritten."""
         return inverse_factors(self, H, sizes)
 
     def twice(self, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
-        """Return M'M v of factors M."""
+        """Return M'M v for lower triangular M (n, m, m) and vectors v (n, m)."""
         return twice(self, factors, vectors)
 
     def rounded(self, A: DeviceArray) -> DeviceArray:
@@ -121,30 +121,30 @@ class CudaBackend:
         return rounded(self.cupy, A)
 
     def inner(self, A: DeviceArray, B: DeviceArray) -> DeviceArray:
-        """Return A B' of two such matrices."""
+        """Return A B' of two matrices from `rounded`, in single precision."""
         return inner(self.cupy, A, B)
 
     def boxed(self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray) -> CudaBox:
-        """Return the problems of a box, to be solved from b on."""
+        """Return the problems of a box, starting from b."""
         return CudaBox(self, K, box, b, gradient)
 
     def classes(
         self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
     ) -> tuple[DeviceArray, DeviceArray]:
-        """Return probabilities, and the logarithms of the labels' own."""
+        """Return the softmax of F, and the log-probabilities of the labels."""
         if len(F) <= MOST_CLASSES:
             return classes(self, F, labels, minus)
         return soft_classes(F, labels, self.cupy.arange(len(labels)), minus)
 
     def class_moments(self, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
-        """Return sums of probabilities, and of their products."""
+        """Return sums over rows of probabilities and of their products."""
         if len(F) <= MOST_CLASSES:
             return class_moments(self, F, shift, cost)
         found: Floats = self.numpy(summed_moments(F, self.array(shift), cost))
         return found
 
     def class_shift(self, F: DeviceArray, cost: DeviceArray, of_classes: Floats) -> Floats:
-        """Return the best shift of the scores of all classes."""
+        """Return the shift of all classes' scores that minimizes the loss."""
         found = class_shift(self, F, cost, of_classes) if len(F) <= MOST_CLASSES else None
         if found is None:
             found = shifted_classes(partial(self.class_moments, F, cost=cost), of_classes)
@@ -153,7 +153,7 @@ class CudaBackend:
     def class_bends(
         self, p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None = None
     ) -> DeviceArray:
-        """Return the second derivatives of classes times V."""
+        """Return the product of the softmax loss's second derivatives and V."""
         if len(p) <= MOST_CLASSES and V.dtype.char in "fd":
             return class_bends(self, p, cost, V, extra)
         return bent_classes(p, cost, V, extra)
@@ -161,13 +161,13 @@ class CudaBackend:
     def class_diagonals(
         self, p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None = None
     ) -> DeviceArray:
-        """Return the diagonal of these second derivatives."""
+        """Return the diagonal of the softmax loss's second derivatives."""
         if len(p) <= MOST_CLASSES:
             return class_diagonals(self, p, cost, extra)
         return bent_diagonals(p, cost, extra)
 
     def cautious_costs(self, p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
-        """Return costs, raised where labels are unlikely."""
+        """Return costs, raised where a label is unlikely."""
         few = len(p) <= MOST_CLASSES
         return cautious_costs(self, p, own, cost) if few else raised_costs(p, own, cost)
 
@@ -179,14 +179,14 @@ class CudaBackend:
         cost: DeviceArray,
         rounding: float,
     ) -> float:
-        """Return how far probabilities that R stands for are from those of scores F."""
+        """Return the divergence between the probabilities given by R and those of scores F."""
         if len(F) <= MOST_CLASSES:
             return class_divergence(self, F, R, labels, cost, rounding)
         numbers = self.cupy.arange(len(labels))
         return diverging_classes(F, R, labels, numbers, cost, rounding)
 
     def free_bytes(self) -> int | None:
-        """Return how much memory is free."""
+        """Return the free memory in bytes, including what CuPy's pool can reuse."""
         pool = self.cupy.get_default_memory_pool()
         return int(self.cupy.cuda.Device().mem_info[0] + pool.free_bytes())
 
@@ -199,21 +199,22 @@ class CudaBackend:
         *,
         together: bool = False,
     ) -> Any:
-        """Return a kernel of a file, compiled with these macros, and with so much shared memory.
+        """Return a kernel of a file, compiled with these macros, for n_bytes of shared memory.
 
-        If `together`, all its blocks run at the same time, so that they can wait for each other.
+        If `together`, launches are cooperative: all blocks run at the same time, so that they can
+        wait for each other.
         """
         kernel = self._compiled(self.place, file, name, together, *defined.items())
-        # What it has is asked of the driver: only if that may be too little.
+        # Reading the current limit is a call of the driver, so skip it if the default is enough.
         if n_bytes > FREE_BYTES and n_bytes > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = n_bytes
         return kernel
 
-    @cache  # noqa: B019 (there is one backend, and it stays)
+    @cache  # noqa: B019 (there is a single backend, which is never freed)
     def _compiled(
         self, place: Hashable, file: str, name: str, together: bool, *defined: tuple[str, object]
     ) -> Any:
-        del place  # on every device there is another
+        del place  # part of the key only: each device needs its own module
         source = files("splinear.devices").joinpath(file).read_text()
         options = ("--std=c++17", *(f"-D{key}={value}" for key, value in defined))
         module = self.cupy.RawModule(

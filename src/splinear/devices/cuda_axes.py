@@ -1,4 +1,4 @@
-"""The axes of a group of terms, as the kernels of `kernels.cu` are given them."""
+"""The axes of a group of terms, as arguments of the kernels in `kernels.cu`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["CudaAxes"]
 
 @dataclass(frozen=True, eq=False)
 class CudaAxes:
-    """The axes of a group, which are sent when they are first asked for."""
+    """The axes of a group, copied to the GPU on first use."""
 
     cupy: Any
     group: TermGroup
 
     def send(self) -> None:
-        """Send them now."""
+        """Copy the axes to the GPU now."""
         _ = self.arguments
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
-        """Columns, axes, knots, their numbers, the width of a code; and the most knots."""
+        """Columns, axes, knots, numbers of knots, widths of a code, largest number of knots."""
         group, axes, to = self.group, self.group.embedding.axes, self.cupy.asarray
         knots = np.zeros((group.n_features, 1)) if axes.knots is None else axes.knots
         n_knots = (
@@ -47,7 +47,10 @@ class CudaAxes:
 
 
 def _straight(lo: Floats, hi: Floats, first: Floats, last: Floats) -> Floats:
-    """Return what the core's `Axis` computes from: prescale, lo, slope, first, last."""
+    """Return the coefficients of the core's `Axis`: prescale, lo, slope, first, last.
+
+    The result is (n_features, 5).
+    """
     varies = lo < hi
     with np.errstate(over="ignore", invalid="ignore"):
         width = np.where(varies, hi - lo, 1.0)

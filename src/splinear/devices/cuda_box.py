@@ -1,4 +1,4 @@
-"""Box-constrained problems on a GPU, by the kernels of `box.cu`."""
+"""Box-constrained problems on a GPU, solved by the kernels of `box.cu`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaBox"]
 
-MOST_OUTPUTS = 16  # of one reading of K
-THREADS = 256  # of a block of most kernels
-OF_DESCENT, OF_LISTS = 512, 1024  # of a block of `descend` and of `list_free`
-ROOM = 4 * AT_A_TIME**2  # bytes that the threads of a block of `descend` share
+MOST_OUTPUTS = 16  # outputs whose gradients are updated while K is read once
+THREADS = 256  # threads per block, for most kernels
+OF_DESCENT, OF_LISTS = 512, 1024  # threads per block of `descend` and of `list_free`
+ROOM = 4 * AT_A_TIME**2  # bytes of shared memory per block of `descend`
 
 
 class CudaBox:
-    """What :class:`~splinear.devices.plain_box.PlainBox` is, in single precision on a GPU.
+    """:class:`~splinear.devices.plain_box.PlainBox` in single precision, on a GPU.
 
-    A call is a few kernels, and only numbers that decide what comes next go to the host.
+    A call launches a few kernels; only the numbers that decide what comes next go to the host.
     """
 
     def __init__(
@@ -41,17 +41,17 @@ class CudaBox:
             values.astype(np.float32, order="C") for values in arrays
         )
         self.n, self.n_outputs = np.int64(n), np.int32(n_outputs)
-        # The largest violation, and how far each output went of its last Newton step.
+        # The largest violation, then the share of each output's last Newton step that was made.
         self._told = cp.zeros(1 + n_outputs, dtype=np.float32)
         self._rows = cp.empty((n_outputs, n), dtype=np.int32)
 
     @property
     def b(self) -> DeviceArray:
-        """The variables within their bounds, (n_outputs, n), in double precision."""
+        """The variables clipped to their bounds, (n_outputs, n), in double precision."""
         return np.minimum(np.maximum(self._b.astype(np.float64), self.box.low), self.box.high)
 
     def descend(self, n_sweeps: int) -> None:
-        """Make sweeps of coordinate descent, all of them in one launch."""
+        """Make sweeps of coordinate descent, all in one cooperative launch."""
         cp, n, n_outputs = self.backend.cupy, int(self.n), int(self.n_outputs)
         shrinks = int(self.shrinkage != 0.0)
         many = {"OUTPUTS": min(n_outputs, MOST_OUTPUTS), "SHRINKS": shrinks, "LEAST": LEAST}
@@ -68,7 +68,7 @@ class CudaBox:
         kernel(grid, (OF_DESCENT,), (*state, *work, *sizes), shared_mem=ROOM)
 
     def step_free(self) -> None:
-        """Make a Newton step of the variables that are at no bound."""
+        """Make a Newton step of the free variables, those at no bound."""
         cp, n_outputs = self.backend.cupy, int(self.n_outputs)
         sizes = cp.empty(n_outputs, dtype=np.int32)
         lists = (self.low, self.high, self._b, self._rows, sizes, self.n, self.shrinkage)
@@ -78,7 +78,10 @@ class CudaBox:
             self._go(self._moves(self._factors(sizes, m), sizes, m))
 
     def violation(self) -> float:
-        """Return the largest violation of optimality, of all rows and outputs."""
+        """Return the largest violation of optimality over all rows and outputs.
+
+        If the last Newton step failed in single precision, it is first repeated in double.
+        """
         arrays = (self.low, self.high, self.gradient, self._b, self._told)
         grid = (ceil(self.n / THREADS),)
         given = (*arrays, self.n, self.n_outputs, self.shrinkage)
@@ -90,7 +93,7 @@ class CudaBox:
         return float(largest)
 
     def _factors(self, sizes: DeviceArray, m: int) -> DeviceArray:
-        """Return L^{-1} of K + diag(d) = L L' over the free rows of every output."""
+        """Return L^{-1} of K + diag(d) = L L' over each output's free rows, (n_outputs, m, m)."""
         n_outputs = int(self.n_outputs)
         H = self.backend.cupy.empty((n_outputs, m, m), dtype=np.float32)
         given = (self.K, self.ridge, self._rows, sizes, H, self.n, np.int32(m), np.float32(GROWTH))
@@ -98,7 +101,7 @@ class CudaBox:
         return inverse_factors(self.backend, H, sizes)
 
     def _moves(self, factors: DeviceArray, sizes: DeviceArray, m: int) -> DeviceArray:
-        """Return where some shares of the step lead, (n_shares * n_outputs, n)."""
+        """Return the moves of several step lengths, (n_shares * n_outputs, n)."""
         cp, n_outputs, last = self.backend.cupy, int(self.n_outputs), (np.int32(m), self.shrinkage)
         right, grid = cp.empty((n_outputs, m), dtype=np.float32), (ceil(m / THREADS), n_outputs)
         slopes = (self.gradient, self._b, self._rows, sizes, right)
@@ -110,7 +113,7 @@ class CudaBox:
         return moves
 
     def _go(self, moves: DeviceArray) -> None:
-        """Go to the best of these points."""
+        """Make the best of these moves, for each output."""
         follows, n_outputs = moves @ self.K, int(self.n_outputs)
         falls = self.backend.cupy.empty((len(moves), 2))
         along = (self.gradient, self._b, self.ridge, moves, follows, falls)
@@ -121,7 +124,7 @@ class CudaBox:
         self._kernel("go")(grid, (THREADS,), (*state, moves, follows, falls, self._told, self.n))
 
     def _stepped_in_double(self) -> float:
-        """Make the step that single precision had no digits for; return the largest violation."""
+        """Make the step that failed in single precision; return the largest violation."""
         b, gradient = self.b, self.gradient.astype(np.float64)
         b, gradient = free_step(self.backend, self.K, self.box, b, gradient)
         self._b, self.gradient = (own.astype(np.float32, order="C") for own in (b, gradient))

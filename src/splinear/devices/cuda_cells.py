@@ -1,4 +1,4 @@
-"""The rows of a group on a GPU, and the passes over them: what `kernels.cu` is given."""
+"""The rows of a group on a GPU, and passes over them by the kernels in `kernels.cu`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaCells"]
 
-MOST_OUTPUTS = 16  # at a time
-MOST_ENTRIES = 2**31 - 1  # of tables that lie side by side: kernels count them in 32 bits
+MOST_OUTPUTS = 16  # outputs per pass
+MOST_ENTRIES = 2**31 - 1  # entries of a chunk's tables, which kernels index with 32 bits
 ROWS_PER_WARP = 128  # at least
-THREADS = 256  # of a block that lays tables
+THREADS = 256  # threads per block of `lay`
 TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
 
 
@@ -39,8 +39,11 @@ TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned 
 class CudaCells:
     """The rows of one group on the GPU.
 
-    Codes lie row by row, `pitch` of them per row: the features, padded so that a warp reads whole
-    rows. Values are those of X itself, wherever its columns are.
+    Codes are (n_rows, pitch): the features, padded so that a warp reads whole rows. Values are
+    those of X itself, with any strides.
+
+    The kernels handle features in chunks of 32, one lane per feature. With fewer features, there is
+    one chunk, and a warp takes several rows.
     """
 
     backend: CudaBackend
@@ -52,7 +55,7 @@ class CudaCells:
     axes: CudaAxes
 
     def fill(self, X: DeviceArray, places: DeviceArray) -> None:
-        """Code rows of X, row i as number places[i]; a negative number: not at all."""
+        """Store row i of X, coded, at index places[i]; skip rows with a negative index."""
         backend, group, grid = self.backend, self.group, Grid.of(self.group)
         values = replace(backend.valued(group, X), axes=self.axes)
         kernel = values._kernel("encode", 1, code=self.cells.dtype.str[1:])
@@ -83,12 +86,12 @@ class CudaCells:
         return replace(self, cells=self.cells[:n], n_rows=n)
 
     def some(self, numbers: AnyArray) -> CudaCells:
-        """Return the rows of these numbers."""
+        """Return the rows at these indices."""
         at = self.backend.array(numbers)
         return replace(self, cells=self.cells[at], n_rows=len(at))
 
     def expanded(self, maps: Floats) -> DeviceArray:
-        """Return what maps (n_features, stride, n) make of the functions of all features."""
+        """Return the functions of all features times maps, (n_rows, n_features * n)."""
         cp, (n_features, stride, width) = self.backend.cupy, maps.shape
         entries = self._entries(stride)
         whole = np.zeros((n_features, entries, width), dtype=np.float32)
@@ -109,18 +112,18 @@ class CudaCells:
         return out
 
     def scores(self, tables: Floats, to: DeviceArray | None = None) -> DeviceArray:
-        """Return the scores (n_outputs, n_rows), added to what there is."""
+        """Return the scores (n_outputs, n_rows), added to `to` if it is given."""
         out = self.backend.zeros((len(tables), self.n_rows)) if to is None else to
         for some in batches(len(tables), self._most_outputs(self._entries(tables.shape[2]))):
             self._score(tables[some], out[some])
         return out
 
     def _score(self, tables: Floats, out: DeviceArray) -> None:
-        """Add the curves of some outputs."""
+        """Add the curves of some outputs to out (n_outputs, n_rows)."""
         backend, (n_outputs, _, stride) = self.backend, tables.shape
         entries, lanes, n_chunks = self._entries(stride), *self._shape()
         bytes_per_chunk = entries * n_outputs * LANES * self.real.itemsize
-        # Two blocks per processor, unless one chunk takes more.
+        # Two blocks per multiprocessor, unless a single chunk takes more than half its memory.
         at_once = max(
             backend.shared_bytes // 2 // bytes_per_chunk,
             min(1, backend.shared_bytes // bytes_per_chunk),
@@ -157,7 +160,10 @@ class CudaCells:
             )
 
     def _laid(self, tables: Floats, entries: int, width: int) -> DeviceArray:
-        """Return tables as `score` reads them, (n_chunks, entries, n_outputs, width)."""
+        """Return tables in the order in which `score` reads them.
+
+        The result is (n_chunks, entries, n_outputs, width).
+        """
         cp, (n_outputs, n_features, stride) = self.backend.cupy, tables.shape
         _check_entries(entries * n_outputs * width)
         lanes, n_chunks = self._shape()
@@ -169,16 +175,16 @@ class CudaCells:
         return laid
 
     def sums(self, R: DeviceArray) -> DeviceArray:
-        """Return sums of functions, (n_outputs, n_features, stride)."""
+        """Return sums of functions over rows, (n_outputs, n_features, stride)."""
         return self._added(R, blocks=False)
 
     def blocks(self, H: DeviceArray) -> DeviceArray:
-        """Return sums of products by bands, (n_outputs, n_features, stride, support)."""
+        """Return sums of products over rows as bands, (n_outputs, n_features, stride, support)."""
         shape = *self.group.shape, self.group.embedding.basis.support
         return self._added(H, blocks=True).reshape(len(H), *shape)
 
     def _added(self, R: DeviceArray, *, blocks: bool) -> DeviceArray:
-        """Return sums of all entries, (n_outputs, n_features, stride times the bands)."""
+        """Return sums over rows, (n_outputs, n_features, stride * n_bands)."""
         cp, n_outputs, (n_features, stride) = self.backend.cupy, len(R), self.group.shape
         lanes, n_chunks = self._shape()
         n_bands = self.group.embedding.basis.support if blocks else 1
@@ -186,7 +192,7 @@ class CudaCells:
         out = cp.empty((n_outputs, n_features, stride * n_bands))
         if not n_outputs:
             return out
-        # At least four warps of a processor at a time, where that is possible.
+        # At least four warps per multiprocessor at a time, if possible.
         parts = batches(n_outputs, self._most_outputs(4 * entries))
         each, n_parts = parts[0].stop, len(parts)
         size = entries * each * LANES
@@ -226,9 +232,9 @@ class CudaCells:
         return out
 
     def _warps_and_blocks(self, n_bytes: int, n_tables: int) -> tuple[int, int]:
-        """Return the warps of a block that adds up, and the blocks per table.
+        """Return the warps per block of `add`, and the blocks per table.
 
-        A warp takes so many bytes.
+        A warp takes n_bytes of shared memory.
         """
         room = self.backend.shared_bytes
         warps = per_processor = 8
@@ -241,7 +247,7 @@ class CudaCells:
     def _unscale(
         self, whole: DeviceArray, scale: float, shape: tuple[int, int], to: DeviceArray
     ) -> None:
-        """Write sums in whole numbers, (n_parts, n_chunks, size), to where they belong."""
+        """Write integer sums (n_parts, n_chunks, size) to `to`, divided by the scale."""
         (lanes, n_chunks), (n_outputs, n_features, kept), (entries, each) = (
             self._shape(),
             to.shape,
@@ -253,7 +259,7 @@ class CudaCells:
         to[...] = sums[:n_outputs, :n_features, :kept]
 
     def _total(self, parts: DeviceArray, shape: tuple[int, int], to: DeviceArray) -> None:
-        """Add up the parts of all warps, (n_parts, n_chunks, n_warps, size), in order."""
+        """Write to `to` the sums over warps of parts (n_parts, n_chunks, n_warps, size)."""
         (n_parts, n_chunks, n_warps, _), (n_outputs, n_features, kept) = parts.shape, to.shape
         lanes_log2, (entries, each) = self._shape()[0].bit_length() - 1, shape
         numbers = n_warps, entries, kept, n_outputs, each, n_features, lanes_log2
@@ -261,12 +267,12 @@ class CudaCells:
         self._kernel("total", 1)(grid, (LANES, LANES), (parts, to, *map(np.int32, numbers)))
 
     def _shape(self) -> tuple[int, int]:
-        """Return the lanes that are features, and how many times so many there are."""
+        """Return the number of lanes that share a row, and the number of chunks of features."""
         lanes = lanes_of(self.group.n_features)
         return lanes, ceil(self.group.n_features / lanes)
 
     def _entries(self, stride: int) -> int:
-        """Return the entries of a table: functions that a row adds 0 to may lie behind the last."""
+        """Return the entries of a table, with padding that functions of weight 0 may reach."""
         return stride + self.group.embedding.basis.support - 1
 
     def _most_outputs(self, entries: int) -> int:
@@ -274,13 +280,13 @@ class CudaCells:
         return max(1, min(MOST_OUTPUTS, room))
 
     def _source(self, gap: int) -> tuple[Any, ...]:
-        """Return the first arguments of the kernels."""
+        """Return the first arguments of kernels; `gap` is the entry of missing values, or -1."""
         before, code = self._same
         return (*before, np.int32(gap), code)
 
     @cached_property
     def _same(self) -> tuple[tuple[Any, ...], Any]:
-        """What all kernels get before the gap, and after it."""
+        """The kernels' arguments before `gap` and the one after it."""
         cells, axes, basis = self.cells, self.axes, self.group.embedding.basis
         grid, item = Grid.of(self.group), cells.dtype.itemsize
         before = (
@@ -304,7 +310,7 @@ class CudaCells:
         n_bytes: int = 0,
         code: str = "u2",
     ) -> Any:
-        """Return a kernel for this shape of rows, with so much shared memory."""
+        """Return a kernel for this kind of rows and n_bytes of shared memory."""
         key = name, n_outputs, blocks, fixed, n_bytes, code
         found = self._kernels.get(key)
         if found is None:
@@ -323,12 +329,12 @@ class CudaCells:
 
     @cached_property
     def _kernels(self) -> dict[tuple[object, ...], Callable[..., None]]:
-        """Those that were asked for: to find one by its macros takes as long as to call it."""
+        """Kernels used so far: finding one by its macros takes as long as a launch."""
         return {}
 
     @cached_property
     def _defined(self) -> dict[str, object]:
-        """The macros of all kernels for this shape of rows."""
+        """The macros of all kernels for this kind of rows."""
         basis, kind = self.group.embedding.basis, TYPES[self.cells.dtype.str[1:]]
         number = (
             0 if isinstance(basis, BSplineBasis) else 1 if isinstance(basis, FourierBasis) else 2
@@ -344,7 +350,7 @@ class CudaCells:
 
 
 def _check_entries(n: int) -> None:
-    """Refuse tables of more entries than kernels can count."""
+    """Raise an error if a chunk's tables have more entries than kernels can index."""
     if n > MOST_ENTRIES:
         raise ValueError(
             f"The tables of up to {LANES} features have {n:,} entries, and a GPU takes fewer than "

@@ -1,4 +1,4 @@
-"""Curves that stay on a GPU, for predictions."""
+"""Curves kept on a GPU for predictions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["CudaCurves"]
 
 @dataclass(frozen=True, eq=False)
 class CudaCurves:
-    """The curves of a group: its axes, and tables for float32 values where knots are uniform."""
+    """The curves of a group: its axes and, if knots are uniform, tables for float32 values."""
 
     backend: Any  # CudaBackend
     group: TermGroup
@@ -28,7 +28,7 @@ class CudaCurves:
 
     @classmethod
     def sent(cls, backend: Any, group: TermGroup, tables: Floats) -> CudaCurves:
-        """Send curves, and wait for them: other threads may use streams of their own."""
+        """Copy curves to the GPU, and wait for it: other threads may use other streams."""
         laid = UniformTables.of(group, tables, backend.shared_bytes)
         uniform = None if laid is None else SentTables.of(laid, backend)
         axes = CudaAxes(backend.cupy, group)
@@ -40,7 +40,7 @@ class CudaCurves:
     def scores(self, X: DeviceArray) -> DeviceArray:
         """Return the scores (n_outputs, n_rows)."""
         cells = replace(self.backend.valued(self.group, X), axes=self.axes)
-        # Steps are exact: a value at a knot is on one side of it.
+        # Step functions need double precision: a value at a knot must be on the right side of it.
         if X.dtype != np.float32 or self.group.embedding.basis.support == 1:
             return cells.scores(self.tables)
         if self.uniform is None:

@@ -1,4 +1,4 @@
-"""Products and factors of matrices on a GPU: by the libraries of CUDA, and small ones by ours."""
+"""Matrix products by cuBLAS on a GPU, and inverse factors by the kernels of `factors.cu`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["inner", "inverse_factors", "rounded", "twice", "weighted_grams"]
 
-PLAIN, TRANSPOSED = 0, 1  # of cuBLAS
-HALF, SINGLE = 2, 0  # types of numbers
-ALIGNED = 8  # numbers of half precision
-AT_ONCE = 2**28  # of them that are multiplied by weights at a time
-IN_SINGLE, BY_DEFAULT = 68, -1  # how it is added up, and by which algorithm
-TILE, THREADS = 64, 256  # of `factors.cu`
+PLAIN, TRANSPOSED = 0, 1  # operations of cuBLAS
+HALF, SINGLE = 2, 0  # data types of cuBLAS
+ALIGNED = 8  # rows of half-precision matrices are padded to multiples of this
+AT_ONCE = 2**28  # half-precision numbers that are multiplied by weights at a time
+IN_SINGLE, BY_DEFAULT = 68, -1  # precision of sums, and choice of the algorithm, in cuBLAS
+TILE, THREADS = 64, 256  # as in `factors.cu`
 _STEPS = ("update", "panel")
 
 
 def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> DeviceArray:
-    """Return A' diag(w) A (n, m, m) for rows w of the weights, A being (n_rows, m), in doubles.
+    """Return A' diag(w) A (n, m, m) in double precision, for A (n_rows, m) and each row w >= 0.
 
-    Numbers are rounded to half precision, their products are not, and are added up in single
-    precision: so the result has no negative eigenvalues but for that.
+    A, times the square root of w, is rounded to half precision. The products of these numbers are
+    exact and are summed in single precision, so that eigenvalues are negative only by the rounding
+    of these sums.
     """
     (n_rows, m), n = A.shape, len(weights)
     largest = cp.maximum(weights.max(axis=1), np.finfo(np.float32).tiny)
@@ -47,7 +48,7 @@ def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> Devi
 
 
 def rounded(cp: ModuleType, A: DeviceArray) -> DeviceArray:
-    """Return a matrix in half precision, with as many columns as fast products ask for."""
+    """Return a matrix in half precision, with columns of zeros appended for fast products."""
     n_rows, n_columns = A.shape
     out = cp.zeros((n_rows, ALIGNED * ceil(n_columns / ALIGNED)), dtype=np.float16)
     out[:, :n_columns] = A
@@ -55,7 +56,7 @@ def rounded(cp: ModuleType, A: DeviceArray) -> DeviceArray:
 
 
 def inner(cp: ModuleType, A: DeviceArray, B: DeviceArray) -> DeviceArray:
-    """Return A B' of matrices in half precision, added up in single precision."""
+    """Return A B' of matrices in half precision, summed in single precision."""
     out = cp.empty((len(A), len(B)), dtype=np.float32)
     (p, m), q = A.shape, len(B)
     _multiply(cp, (TRANSPOSED, PLAIN), (q, p, m), (B[None], m), (A[None], m), (out[None], q))
@@ -68,9 +69,9 @@ def _multiply(
     sizes: tuple[int, int, int],
     *matrices: tuple[DeviceArray, int],
 ) -> None:
-    """Multiply matrices (n, ...) of half precision, pair by pair, by cuBLAS.
+    """Multiply n pairs of half-precision matrices by cuBLAS; the last of `matrices` is the result.
 
-    It takes them by columns: each comes with the length of what is a row here.
+    cuBLAS stores matrices by columns, so each comes with the length of its rows here.
     """
     cublas, ((A, a), (B, b), (out, c)) = cp.cuda.cublas, matrices
     handle = cp.cuda.device.get_cublas_handle()
@@ -89,8 +90,9 @@ def inverse_factors(
 ) -> DeviceArray:
     """Return L^{-1} of matrices H = L L', (n, m, m), all at once, tile by tile; see `factors.cu`.
 
-    Rows from sizes (n,) on are those of the unit matrix, if they are given. The result is in the
-    type of H, which is overwritten. Where one has no such L, some of its numbers are not finite.
+    If `sizes` (n,) are given, rows of matrix k from sizes[k] on are 0 off the diagonal. The result
+    has the type of H, which is overwritten. If a matrix has no such L, some of its entries are not
+    finite.
     """
     cp, (n, m, _) = backend.cupy, H.shape
     real = {"REAL": "float" if H.dtype.char == "f" else "double"}
@@ -109,7 +111,7 @@ def inverse_factors(
 
 
 def twice(backend: CudaBackend, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
-    """Return M'M v of lower triangular matrices M (n, m, m) and vectors v (n, m)."""
+    """Return M'M v for lower triangular M (n, m, m) and vectors v (n, m)."""
     cp, (n, m) = backend.cupy, vectors.shape
     real = {"REAL": "float" if factors.dtype.char == "f" else "double"}
     v = cp.ascontiguousarray(vectors)

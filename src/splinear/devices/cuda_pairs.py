@@ -1,4 +1,4 @@
-"""Surfaces over pairs of features on a GPU: what `pairs.cu` is given."""
+"""Surfaces over pairs of features on a GPU, by the kernels in `pairs.cu`."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaSurfaces", "evidence_on", "surfaces_on"]
 
-MOST_OUTPUTS = 16  # at a time
-MOST_COPIES = 32  # of tables in shared memory: one per lane of a warp
-THREADS = 256  # of a block
+MOST_OUTPUTS = 16  # outputs per launch
+MOST_COPIES = 32  # copies of a table in shared memory: one per lane of a warp
+THREADS = 256  # per block
 ROWS_PER_BLOCK = 2048  # at least
 TYPES = {"f4": "float", "f8": "double"}
 
 
 @dataclass(frozen=True, eq=False)
 class CudaSurfaces:
-    """Positions of rows on the chains of surfaces, (n_chains, n_rows)."""
+    """Surfaces, and the rows' positions on their chains; see `backend.Surfaces`."""
 
     backend: CudaBackend
-    chains: DeviceArray  # five numbers each
+    chains: DeviceArray  # (n_chains, 5), see `Chain` in `pairs.cu`
     nodes: DeviceArray  # of all chains
     surfaces: DeviceArray  # (n_surfaces, 4)
-    starts: DeviceArray  # of each surface's nodes
-    sizes: AnyArray  # how many these are
-    positions: DeviceArray
+    starts: DeviceArray  # index of each surface's first node
+    sizes: AnyArray  # number of each surface's nodes
+    positions: DeviceArray  # (n_chains, n_rows)
 
     @property
     def n_rows(self) -> int:
@@ -45,7 +45,7 @@ class CudaSurfaces:
         return int(self.positions.shape[1])
 
     def over(self, n_rows: int, *, exact: bool) -> CudaSurfaces:
-        """Return the same surfaces with room for other rows."""
+        """Return the same surfaces for n_rows other rows, whose positions are still to be set."""
         dtype = np.float64 if exact else np.float32
         empty = self.backend.cupy.zeros((len(self.chains), n_rows), dtype=dtype)
         return replace(self, positions=empty)
@@ -55,7 +55,7 @@ class CudaSurfaces:
         return replace(self, positions=self.positions[:, :n])
 
     def fill(self, X: DeviceArray, places: DeviceArray | None = None) -> None:
-        """Note where rows of X stand, row i as number places[i]."""
+        """Store the position of row i of X at index places[i] (i if places is None)."""
         backend, n = self.backend, len(X)
         X = X if X.dtype.char in "fd" else X.astype(np.float64)
         to = NOWHERE if places is None else backend.array(places).astype(np.int64, copy=False)
@@ -73,7 +73,7 @@ class CudaSurfaces:
         kernel((self._n_blocks(n), len(self.chains)), (THREADS,), given)
 
     def scores(self, tables: DeviceArray) -> DeviceArray:
-        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        """Return the sum of all surfaces with tables (n_outputs, n_nodes): (n_outputs, n_rows)."""
         cp, tables = self.backend.cupy, self.backend.array(tables).astype(np.float64, copy=False)
         out = cp.empty((len(tables), self.n_rows))
         for some in batches(len(tables), MOST_OUTPUTS):
@@ -84,15 +84,15 @@ class CudaSurfaces:
         return out
 
     def sums(self, R: DeviceArray) -> DeviceArray:
-        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        """Return the sums of R over the nodes of all surfaces, (n_outputs, n_nodes)."""
         return self._added(R, 1)[:, :, 0]
 
     def blocks(self, H: DeviceArray) -> DeviceArray:
-        """Return the blocks of sum_i h_i B_i B_i' by bands, (n_outputs, n_nodes, 5)."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i' as bands, (n_outputs, n_nodes, 5)."""
         return self._added(H, N_BANDS)
 
     def _added(self, R: DeviceArray, n_bands: int) -> DeviceArray:
-        """Return sums by nodes and bands, (n_outputs, n_nodes, n_bands)."""
+        """Return sums over rows by node and band, (n_outputs, n_nodes, n_bands)."""
         R = R.astype(np.float64, copy=False)
         room = self.backend.shared_bytes // 2 // self._bytes(n_bands)
         most = max(1, min(MOST_OUTPUTS, room))
@@ -117,11 +117,11 @@ class CudaSurfaces:
         return (out.view(np.int64) / there).transpose(2, 0, 1)
 
     def _bytes(self, n_bands: int) -> int:
-        """Return the bytes of the largest surface's sums, for one output."""
+        """Return the size of the largest surface's sums for one output, in bytes."""
         return 8 * n_bands * int(self.sizes.max())
 
     def _source(self) -> tuple[Any, ...]:
-        """Return the first arguments of the kernels: rows, then surfaces."""
+        """Return the first arguments of `score` and `add`: rows, then surfaces."""
         pitch = self.positions.strides[0] // self.positions.dtype.itemsize
         return self.positions, np.int64(pitch), np.int64(self.n_rows), self.surfaces, self.starts
 
@@ -129,7 +129,7 @@ class CudaSurfaces:
         return max(1, min(ceil(n / THREADS), 32 * self.backend.n_processors))
 
     def _kernel(self, name: str, n_bytes: int = 0, **defined: object) -> Any:
-        """Return a kernel for positions of this type, with these macros and shared memory."""
+        """Return a kernel for these positions, with n_bytes of shared memory and more macros."""
         own = {f"ONLY_{name}": 1, "POSITION": TYPES[self.positions.dtype.str[1:]]}
         return self.backend.kernel("pairs.cu", name, n_bytes, own | defined)
 
@@ -142,9 +142,9 @@ def surfaces_on(
     *,
     exact: bool = False,
 ) -> CudaSurfaces:
-    """Return room for the positions of rows on chains; see Backend.surfaces.
+    """Return surfaces for n_rows rows; see Backend.surfaces.
 
-    It waits for what was sent: other threads may use streams of their own.
+    This waits for the copies to the GPU, because other threads may use other streams.
     """
     to, sizes = backend.array, table[:, 2] * table[:, 3]
     numbers, nodes = _packed(chains)
@@ -164,7 +164,7 @@ def surfaces_on(
 def evidence_on(
     backend: CudaBackend, cells: DeviceArray, G: Floats, H: Floats, pairs: AnyArray
 ) -> Floats:
-    """Return how much pairs of features say together; see Backend.pair_evidence."""
+    """Return the evidence for interactions of pairs; see Backend.pair_evidence."""
     to, z = backend.array, backend.zeros((len(G), len(pairs)))
     g, h = (to(np.ascontiguousarray(own, dtype=np.float64)) for own in (G, H))
     given = (
@@ -184,12 +184,12 @@ def evidence_on(
 
 
 def _scales(backend: CudaBackend, R: DeviceArray) -> Floats:
-    """Return the scales of sums over each row of R."""
+    """Return the scales of integer sums over each row of R (n_outputs, n_rows), (n_outputs,)."""
     return fixed_scales(backend.numpy(abs(R).max(axis=1)), R.shape[1])
 
 
 def _packed(chains: Sequence[Chain]) -> tuple[AnyArray, Floats]:
-    """Return the numbers of chains as `pairs.cu` reads them, and their nodes one after another."""
+    """Return chains (n_chains, 5) as `pairs.cu` reads them, and the nodes of all chains."""
     numbers, nodes, start = [], [np.zeros(1)], 1
     for chain in chains:
         has_levels = chain.knots is None

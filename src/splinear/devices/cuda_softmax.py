@@ -1,4 +1,4 @@
-"""Probabilities of classes on a GPU: what `softmax.cu` is given."""
+"""Softmax probabilities on a GPU, by the kernels in `softmax.cu`; F is (n_classes, n_rows)."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ __all__ = [
     "classes",
 ]
 
-MOST_CLASSES = 8
-THREADS, WARPS = 256, 8  # of a block
-AT_ONCE, FAILED = 8, 2  # steps of a shift before the GPU is asked, and what it says if one failed
+MOST_CLASSES = 8  # of all functions here
+THREADS, WARPS = 256, 8  # per block
+AT_ONCE, FAILED = 8, 2  # steps of `shift` between looks at its state, and the state of failure
 
 
 def classes(
     backend: CudaBackend, F: DeviceArray, labels: DeviceArray, minus: bool
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Return probabilities of at most MOST_CLASSES classes, and the logarithms of the labels'."""
+    """Return the softmax of F, and the log-probabilities of the labels (n_rows,).
+
+    If `minus`, 1 is subtracted from the probability of each row's label.
+    """
     cp, (k, n) = backend.cupy, F.shape
     p, own = cp.empty((k, n)), cp.empty(n)
     given = (cp.ascontiguousarray(F), _numbers(labels), p, own)
@@ -45,7 +48,7 @@ def classes(
 
 
 def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: DeviceArray) -> Floats:
-    """Return sum_i c_i p_i (p_i', 1) of at most MOST_CLASSES classes, on the host."""
+    """Return sum_i c_i p_i (p_i', 1) on the host, with p_i the softmax of F_i + shift."""
     cp, (k, n) = backend.cupy, F.shape
     blocks, found, room = _sums_of(backend, k, n)
     arrays = (cp.ascontiguousarray(F), cost, backend.array(shift), *room)
@@ -60,10 +63,9 @@ def class_moments(backend: CudaBackend, F: DeviceArray, shift: Floats, cost: Dev
 def class_shift(
     backend: CudaBackend, F: DeviceArray, cost: DeviceArray, of_classes: Floats
 ) -> Floats | None:
-    """Return the best shift of at most MOST_CLASSES classes, on the host; None if steps failed.
+    """Return the shift of scores that minimizes the loss, on the host; None if a step failed.
 
-    The GPU decides by itself when there is nothing more to do, so that it need not be asked after
-    every step.
+    The GPU itself decides when to stop, so that the host need not wait for it after every step.
     """
     cp, (k, n) = backend.cupy, F.shape
     blocks, _, room = _sums_of(backend, k, n)
@@ -82,7 +84,7 @@ def class_shift(
 def _sums_of(
     backend: CudaBackend, k: int, n: int
 ) -> tuple[int, DeviceArray, tuple[DeviceArray, DeviceArray, DeviceArray]]:
-    """Return the blocks that add up, where the sums will be, and all the room that this takes."""
+    """Return the number of blocks, the array of sums, and the arguments parts, n_done and out."""
     cp, n_sums = backend.cupy, k * (k + 1) // 2 + k
     blocks = max(1, min(backend.n_processors, ceil(n / THREADS)))
     parts, found = cp.empty((blocks * WARPS, n_sums)), cp.empty(n_sums)
@@ -102,7 +104,7 @@ def class_bends(
     V: DeviceArray,
     extra: DeviceArray | None,
 ) -> DeviceArray:
-    """Return c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki, of at most MOST_CLASSES classes."""
+    """Return c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki, with e (`extra`) or 0."""
     cp, out = backend.cupy, backend.cupy.empty(V.shape, dtype=V.dtype)
     real = "float" if V.dtype.char == "f" else "double"
     given = (cp.ascontiguousarray(p), cost, _or_nowhere(extra), cp.ascontiguousarray(V), out)
@@ -113,7 +115,7 @@ def class_bends(
 def class_diagonals(
     backend: CudaBackend, p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None
 ) -> DeviceArray:
-    """Return c_i p_ki (1 - p_ki) + e_i, of at most MOST_CLASSES classes."""
+    """Return c_i p_ki (1 - p_ki) + e_i, with e (`extra`) or 0."""
     out = backend.cupy.empty(p.shape)
     given = (backend.cupy.ascontiguousarray(p), cost, _or_nowhere(extra), out)
     _by_rows(backend, "bend_diagonals", p.shape, given)
@@ -123,7 +125,7 @@ def class_diagonals(
 def cautious_costs(
     backend: CudaBackend, p: DeviceArray, own: DeviceArray, cost: DeviceArray
 ) -> DeviceArray:
-    """Return costs, raised where labels are unlikely, of at most MOST_CLASSES classes."""
+    """Return costs (n_rows,), raised where a label is unlikely."""
     out = backend.cupy.empty(p.shape[1])
     _by_rows(backend, "cautious", p.shape, (backend.cupy.ascontiguousarray(p), own, cost, out))
     return out
@@ -137,7 +139,7 @@ def class_divergence(
     cost: DeviceArray,
     rounding: float,
 ) -> float:
-    """Return sum_i c_i KL(q_i, p_i), of at most MOST_CLASSES classes."""
+    """Return sum_i c_i KL(q_i, p_i) of q_i = indicator + R_i / c_i and the softmax p_i of F_i."""
     cp, out = backend.cupy, backend.cupy.empty(F.shape[1])
     arrays = (cp.ascontiguousarray(F), cp.ascontiguousarray(R), _numbers(labels), cost, out)
     _by_rows(backend, "divergences", F.shape, arrays, np.float64(rounding))
@@ -152,7 +154,7 @@ def _by_rows(
     *more: np.float64,
     real: str = "double",
 ) -> None:
-    """Call a kernel of which a thread has a row."""
+    """Launch a kernel with one thread per row."""
     k, n = shape
     kernel = _kernel(backend, name, k, real)
     kernel((ceil(n / THREADS),), (THREADS,), (*arrays, np.int64(n), *more))

@@ -1,37 +1,39 @@
-// Inverse factors L^{-1} of several matrices H = L L', tile by tile, and products with them.
+// Inverse factors W = L^{-1} of several matrices H = L L', tile by tile, and products with them.
 //
-// Tiles of L and of its inverse W come in steps, each of which ends with tiles that the next one
-// begins with. With tiles numbered i, j, and k that of the step:
+// Step k computes column k of tiles of L and row k of tiles of W, by two kernels:
 //
-//   `panel`    L_ik = A_ik W_kk' below the diagonal, and W_kj = -W_kk S_kj left of it.
-//   `update`   A_ij -= L_ik L_jk' for all that is left, S_ij += L_ik W_kj of the rows to come; and
-//              the next tile of the diagonal, W_{k+1,k+1}.
+//   `panel`    L_ik = A_ik W_kk' below the diagonal, and W_kj = -W_kk S_kj left of it;
+//   `update`   A_ij -= L_ik L_jk' in the remaining rows and columns, S_ij += L_ik W_kj in the
+//              remaining rows, and the next diagonal tile, W_{k+1,k+1}.
 //
-// A are the matrices, which become L below the diagonal; S becomes W. Both are (n, m, m), row by row;
-// what is above the diagonal of A is not read. Rows beyond m are those of the unit matrix, and so are
-// those of matrix number b from sizes[b] on: tiles of them are left out.
+// A holds the matrices H at first, and L below the diagonal at the end; S is stored where W will
+// be. Both are (n, m, m), row by row; entries of A above the diagonal are not read. Tiles that
+// extend beyond m are padded with the identity matrix. Rows of matrix b from sizes[b] on are those
+// of the identity matrix, and tiles with only such rows are skipped.
 //
-// Defined by the caller:
+// Macros defined by the caller:
 //   REAL       type of numbers
-//   ONLY_...   which kernel is wanted
+//   ONLY_...   the kernel to compile
 
 #define TILE 64
-#define CHUNK 16   // columns of a tile that are in shared memory at a time
-#define THREADS 256  // 16 x 16 of them, each with 4 x 4 numbers of a tile, 16 apart
+#define CHUNK 16   // columns of a tile in shared memory at a time
+#define THREADS 256  // 16 x 16 threads; each has 4 x 4 entries of a tile, 16 apart
 
 typedef REAL Own[4][4];
 
+// Entry (i, j) of M (m, m), padded with the identity matrix.
 __device__ __forceinline__ REAL entry(const REAL* M, int m, int i, int j) {
     return i < m && j < m ? M[(long long)i * m + j] : (REAL)(i == j);
 }
 
-// own += A B' or A B of the tiles (ai, aj) of A and (bi, bj) of B. `room` is for TILE * (TILE + 1).
+// own += A B, or A B' if transposed, with the tiles (ai, aj) of A and (bi, bj) of B. `room` is
+// shared memory for TILE * (CHUNK + 1) + CHUNK * (TILE + 1) numbers.
 __device__ void add_product(Own own, REAL* room, const REAL* A, int ai, int aj, const REAL* B,
                             int bi, int bj, bool transposed, int m) {
     REAL(*a)[CHUNK + 1] = (REAL(*)[CHUNK + 1])room;
     REAL(*b)[TILE + 1] = (REAL(*)[TILE + 1])(room + TILE * (CHUNK + 1));
     const int t = threadIdx.x, ty = t / 16, tx = t % 16, row = t / TILE, column = t % TILE;
-    // What is read next is on its way while the last is multiplied.
+    // The next columns are loaded while the last are multiplied.
     REAL next_a[4], next_b[4];
     for (int first = -CHUNK; first < TILE; first += CHUNK) {
         if (first >= 0) {
@@ -80,7 +82,7 @@ __device__ void clear(Own own) {
         for (int v = 0; v < 4; ++v) own[u][v] = 0;
 }
 
-// Tile (i, j) of M = sign * own, or what it is plus that.
+// Set tile (i, j) of M to sign * own, or add sign * own to it.
 __device__ void store(const Own own, REAL* M, int i, int j, int sign, bool add, int m) {
     const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
 #pragma unroll
@@ -95,8 +97,8 @@ __device__ void store(const Own own, REAL* M, int i, int j, int sign, bool add, 
 }
 
 #ifdef ONLY_panel
-// One tile of L or W per block of threads: blockIdx.x counts those below the diagonal, then those left
-// of it.
+// Each block computes one tile of L or W: blockIdx.x numbers those of L below the diagonal, then
+// those of W left of it. blockIdx.y is a matrix.
 extern "C" __global__ void __launch_bounds__(THREADS)
     panel(REAL* __restrict__ A, REAL* __restrict__ W, const int* __restrict__ sizes, int m, int k) {
     __shared__ REAL room[TILE * (CHUNK + 1) + CHUNK * (TILE + 1)];
@@ -120,16 +122,17 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #endif
 
 #ifdef ONLY_update
-// Tile k of the diagonal is that of the unit matrix.
+// Set diagonal tile k of W, which is 0, to the identity matrix.
 __device__ void store_unit(REAL* W, int k, int m) {
     const int i = k * TILE + threadIdx.x;
     if (threadIdx.x < TILE && i < m) W[(long long)i * m + i] = 1;
 }
 
-// W_kk of tile k of the diagonal, which is in `room`: Gauss' elimination of all rows below a row, one
-// after the other. To the left of what is left of them is then the inverse of L without its scale. Four
-// threads have a row in registers, and the row that is subtracted is in shared memory, where it stays
-// while the next one comes.
+// Compute W_kk from diagonal tile k of A, which is in `room`, by Gaussian elimination: multiples of
+// each row in turn are subtracted from all rows below it. This leaves the inverse of L, up to a
+// scale per row, in the place of the eliminated entries. Four threads hold a row in registers. The
+// row to subtract is in one of two buffers in shared memory, so that the next can be written while
+// it is read.
 __device__ void invert(const REAL* room, REAL* W, int k, int m) {
     alignas(16) __shared__ REAL rows[2][TILE];
     const int r = threadIdx.x / 4, part = threadIdx.x % 4, first = threadIdx.x & 28;
@@ -167,8 +170,9 @@ __device__ void invert(const REAL* room, REAL* W, int k, int m) {
     }
 }
 
-// One tile per block of threads: blockIdx.x counts those of A that are left, by rows, beginning with
-// the next of the diagonal, then those of S. k = -1: only the first of the diagonal.
+// Each block updates one tile: blockIdx.x numbers the remaining tiles of A by rows, from the next
+// diagonal tile on, then those of S. blockIdx.y is a matrix. With k = -1, only the first diagonal
+// tile is inverted.
 extern "C" __global__ void __launch_bounds__(THREADS)
     update(REAL* __restrict__ A, REAL* __restrict__ W, const int* __restrict__ sizes, int m, int k) {
     __shared__ REAL room[TILE * (TILE + 1)];
@@ -215,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #endif
 
 #ifdef ONLY_multiply
-// out (n, m) = W v of each matrix, W being lower triangular: a warp per row.
+// out (n, m) = W v for each lower triangular matrix W, with one warp per row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     multiply(const REAL* __restrict__ W, const REAL* __restrict__ v, REAL* __restrict__ out, int m) {
     const int i = blockIdx.x * (THREADS / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -229,7 +233,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #endif
 
 #ifdef ONLY_multiply_transposed
-// out (n, m) = W' v of each matrix: 32 columns per block, of which 8 threads add up one.
+// out (n, m) = W' v for each lower triangular matrix W, with 32 columns per block and 8 threads per
+// column.
 extern "C" __global__ void __launch_bounds__(THREADS)
     multiply_transposed(const REAL* __restrict__ W, const REAL* __restrict__ v, REAL* __restrict__ out,
                      int m) {

@@ -1,4 +1,4 @@
-"""From the parameter `device` to a backend."""
+"""The choice of a backend by the parameter `device`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from splinear.devices.cuda import CudaBackend
 __all__ = ["DEVICES", "NoDeviceError", "cuda_backend"]
 
 DEVICES = ("cpu", "cuda", "auto")
-NO_DEVICE, OLD_DRIVER = 100, 35  # errors of CUDA
+NO_DEVICE, OLD_DRIVER = 100, 35  # error codes of CUDA
 
 
 class NoDeviceError(RuntimeError):
-    """There is no GPU that can be used; the message says why."""
+    """No GPU can be used; the message says why."""
 
 
 def cuda_backend(device: str) -> Backend | None:
-    """Return the GPU that a user asks for; None: the processor.
+    """Return the backend of the GPU for the parameter `device`, or None for the CPU.
 
-    "auto" takes a GPU if there is one. "cuda" raises ImportError without CuPy, and NoDeviceError
-    without a GPU or with a driver that is too old.
+    "auto" uses a GPU if there is one. "cuda" raises ImportError without CuPy, and NoDeviceError
+    without a GPU or if the driver is too old.
     """
     if device == "cpu":
         return None

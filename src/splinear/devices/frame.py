@@ -1,4 +1,4 @@
-"""What vectors of parameters need besides rows, as matrices on a device: penalty and levels."""
+"""Vectors of parameters on a device, with the penalty and the levels of curves as matrices."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["Frame"]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Vectors (n_outputs, n) of the parameters that a layout uses, the intercept at the end.
+    """Vectors (n_outputs, n) of the n - 1 parameters that a layout uses, then the intercept.
 
-    They are short, so that the penalty may be a matrix: one product instead of many small calls.
+    They are short enough for a dense penalty matrix: one product instead of many small calls.
     """
 
     backend: Backend
     layout: Layout
-    places: AnyArray  # of the n in a vector theta
-    stiffness: DeviceArray  # (n, n), the matrix of the penalty
-    levels: Levels | None  # None: there are none
-    centering: DeviceArray | None  # (n_outputs, n_outputs): takes off what outputs have in common
+    places: AnyArray  # (n,), their indices in a vector theta
+    stiffness: DeviceArray  # (n, n), the penalty matrix
+    levels: Levels | None  # None if no curve has a level
+    centering: DeviceArray | None  # (n_outputs, n_outputs): subtracts the mean over outputs
 
     @classmethod
     def of(cls, backend: Backend, space: Space, before: Frame | None = None) -> Frame:
-        """Return that of the space's layout; what is as it was in the frame before is kept."""
+        """Return the frame of the space's layout; reuse the levels of `before` if still valid."""
         places, levels = np.append(np.flatnonzero(space.used), -1), None
         if space.has_level:
             weights = np.concatenate([own.level_weights.ravel() for own in space.layout.groups])
@@ -47,17 +47,17 @@ class Frame:
         return cls(backend, space.layout, places, stiffness, levels, centering)
 
     def sent(self, theta: Floats) -> DeviceArray:
-        """Send a vector theta (n_outputs, n_parameters + 1)."""
+        """Copy theta (n_outputs, n_parameters + 1) to the device, as a vector (n_outputs, n)."""
         return self.backend.array(np.ascontiguousarray(theta[:, self.places]))
 
     def returned(self, there: DeviceArray) -> Floats:
-        """Return a vector as theta."""
+        """Copy a vector (n_outputs, n) to the host, as theta (n_outputs, n_parameters + 1)."""
         out = np.zeros((len(there), len(self.layout.used) + 1))
         out[:, self.places] = self.backend.numpy(there)
         return out
 
     def leveled(self, there: DeviceArray) -> DeviceArray:
-        """Do what `solvers.newton.iterate.Space.leveled` does."""
+        """Apply `solvers.newton.iterate.Space.leveled` to a vector."""
         if self.centering is not None:
             there = self.centering @ there
         return there if self.levels is None else there @ self.levels.moving
@@ -65,16 +65,16 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """How the levels of curves go to the intercept."""
+    """The matrix that moves the levels of curves to the intercept."""
 
-    weights: Floats  # of parameters in them, on the host
+    weights: Floats  # of all parameters in the levels of their curves, on the host
     places: AnyArray
-    bend: DeviceArray  # (n - 1, n - 1): the sum over curves of outer products of these weights
-    moving: DeviceArray  # (n, n): by which vectors are multiplied
+    bend: DeviceArray  # (n - 1, n - 1): the sum over curves of w w', w being a curve's weights
+    moving: DeviceArray  # (n, n): a vector times this has its levels in the intercept
 
     @classmethod
     def of(cls, backend: Backend, layout: Layout, weights: Floats, places: AnyArray) -> Levels:
-        """Return those of a layout."""
+        """Return the levels of a layout."""
         level, ones = _levels(layout, layout.used)
         moving = np.eye(len(places))
         moving[:-1, :-1] -= level @ ones.T
@@ -82,12 +82,12 @@ class Levels:
         return cls(weights, places, backend.array(level @ level.T), backend.array(moving))
 
     def is_of(self, weights: Floats, places: AnyArray) -> bool:
-        """Tell whether these are those of such weights."""
+        """Return whether the levels have these weights and places."""
         return np.array_equal(self.weights, weights) and np.array_equal(self.places, places)
 
 
 def _stiffness(backend: Backend, space: Space, n: int) -> DeviceArray:
-    """Return the matrix of the penalty, (n, n)."""
+    """Return the penalty matrix, (n, n)."""
     entries = list(penalty_entries(space.layout, numbered(space.used)))
     rows, columns, values = (np.concatenate(own) for own in zip(*entries, strict=True))
     out = backend.zeros((n * n,))
@@ -97,7 +97,11 @@ def _stiffness(backend: Backend, space: Space, n: int) -> DeviceArray:
 
 
 def _levels(layout: Layout, used: AnyArray) -> tuple[Floats, Floats]:
-    """Return how parameters move the levels of curves, and which of them a curve has."""
+    """Return two matrices (n_used, n_curves).
+
+    The first holds the weight of each parameter in the level of each curve, the second is 1 where a
+    parameter belongs to a curve, and 0 elsewhere.
+    """
     weights, has, numbers = (np.zeros(layout.n_parameters) for _ in range(3))
     n = 0
     for k, group in enumerate(layout.groups):

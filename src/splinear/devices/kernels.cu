@@ -1,43 +1,47 @@
-// Passes over the rows of one group of terms, compiled at run time (NVRTC) for one shape of it.
+// Passes over the rows of one group of terms, compiled at run time (NVRTC) for one kind of rows.
 //
-// A lane of a warp is a feature: it reads what lies side by side in a row, and looks its curve up in
-// a table of which it has a column of its own, so that no two lanes meet in a bank of shared memory.
-// Where a group has fewer than 32 features (then padded to a power of two, `lanes`), a warp takes
-// several rows at a time. Sums over rows go to tables that belong to one lane of one warp, and these
-// are added up in a fixed order: the same bits every time, and no atomics.
+// Each lane of a warp handles one feature, so that a warp reads neighboring values of a row. A lane
+// looks up its curve in its own column of the table, so that no two lanes access the same bank of
+// shared memory. If a group has fewer than 32 features (padded to a power of two, `lanes`), a warp
+// takes several rows at a time. Each lane of each warp sums over rows in a table of its own, and
+// these tables are added up in a fixed order, without atomics: the result has the same bits every
+// time. Tables too long for shared memory (FIXED) are summed by atomics on integers, for which the
+// order does not matter.
 //
-// Defined by the caller:
-//   REAL      float or double, in which it is computed
-//   CODES     1: rows are codes of type CODE; 0: rows are values of type VALUE
-//   KIND      0 B-splines, 1 Fourier curves, 2 Hermite polynomials
-//   SUPPORT   functions that are not zero at one place
-//   OUTPUTS   how many scores per row at a time
-//   ROWS      how many rows at a time
-//   BLOCKS    1: sums of products of two functions; 0: of one
-//   FIXED     1: sums in whole numbers of 64 bits, for tables that shared memory has no room for
-//   ONLY_...  which kernel is wanted: each is compiled by itself
+// Features are in chunks of 32, and the table of a chunk has a column for each.
+//
+// Macros defined by the caller:
+//   REAL      type of the computations, float or double
+//   CODES     1 if rows are codes of type CODE, 0 if they are values of type VALUE
+//   KIND      0 for B-splines, 1 for Fourier curves, 2 for Hermite polynomials
+//   SUPPORT   number of functions that are not zero at a point
+//   OUTPUTS   outputs per block
+//   ROWS      rows per lane at a time
+//   BLOCKS    1 for sums of products of two functions, 0 for sums of functions
+//   FIXED     1 for sums in 64-bit integers, if tables do not fit in shared memory
+//   ONLY_...  the kernel to compile
 
 typedef long long Row;
 
-// What the rows are, and how their values become arguments of the basis.
+// The rows, and how their values become arguments of the basis.
 struct Source {
     const void* cells;      // codes (n, pitch), or values with the strides below
-    Row row_stride;         // in cells
+    Row row_stride;         // strides count cells, not bytes
     Row column_stride;
     const int* columns;     // of values, one per feature
     const double* axes;     // five numbers per feature: prescale, lo, slope, first, last
     const double* knots;    // most_knots per feature
-    const int* n_knots;     // 0: the axis is not warped
+    const int* n_knots;     // 0 if the axis is not warped
     const double* width;    // of a code, per feature (Fourier and Hermite)
     int most_knots;
     int n_features;
     int n_bins;
     int bits;               // of a code's fraction
-    int gap;                // the entry of a missing value; -1: there is none
-    unsigned int gap_code;
+    int gap;                // the table entry of missing values; -1 if there is none
+    unsigned int gap_code;  // their code
 };
 
-// A source as arguments of a kernel: plain numbers and pointers, which every caller can pass.
+// A source as kernel arguments: plain numbers and pointers, which any caller can pass.
 #define SOURCE                                                                                    \
     const void *cells, Row row_stride, Row column_stride, const int *columns, const double *axes, \
         const double *knots, const int *n_knots, const double *width_of_code, int most_knots,     \
@@ -46,16 +50,17 @@ struct Source {
     {cells,         row_stride, column_stride, columns, axes, knots, n_knots, width_of_code, \
      most_knots, n_features, n_bins,        bits,    gap,  gap_code}
 
+// A position on an axis: the values w of the functions from number `bin` on.
 struct Place {
     int bin;
     REAL w[SUPPORT];
 };
 
-// What a lane knows of its feature, read once for many rows.
+// The feature of a lane, read once for many rows.
 struct Lane {
     bool is_feature;
     int n_knots;
-    Row offset;  // of its cells in a row
+    Row offset;  // of the feature's cell in a row
     REAL prescale, lo, slope, first, last, width;
     const double* knots;
 };
@@ -81,6 +86,7 @@ __device__ Lane lane_of(const Source& s, int j) {
     return l;
 }
 
+// The argument of x on an axis with knots.
 __device__ double warped(const Lane& l, double x) {
     const double* knots = l.knots;
     const int n = l.n_knots;
@@ -95,12 +101,14 @@ __device__ double warped(const Lane& l, double x) {
     return l.first + (at + f) * ((double)l.last - l.first) / (n - 1);
 }
 
+// The argument of x, between the first and the last of its axis.
 __device__ REAL argument(const Lane& l, REAL x) {
     const REAL a = l.n_knots ? (REAL)warped(l, x) : l.first + (x * l.prescale - l.lo) * l.slope;
     if (!(a > l.first)) return l.first;
     return a < l.last ? a : l.last;
 }
 
+// The values of the basis functions at argument t.
 __device__ void functions(REAL t, int n_bins, Place& at) {
 #if KIND == 0
     const int whole = (int)t;
@@ -143,6 +151,7 @@ __device__ void functions(REAL t, int n_bins, Place& at) {
 #endif
 }
 
+// A place where only the function of one entry has a value.
 __device__ void alone(int entry, REAL value, Place& at) {
     at.bin = entry;
 #pragma unroll
@@ -160,7 +169,7 @@ __device__ Cell cell_at(const Source& s, const Lane& l, Row i) {
     return __ldg((const Cell*)s.cells + i * s.row_stride + l.offset);
 }
 
-// Where a cell stands on its feature.
+// The place of a cell on its axis; without weights if `there` is false or the lane has no feature.
 __device__ Place place(const Source& s, const Lane& l, Cell cell, bool there) {
     Place at;
     if (!there || !l.is_feature) {
@@ -174,7 +183,7 @@ __device__ Place place(const Source& s, const Lane& l, Cell cell, bool there) {
         return at;
     }
 #if KIND == 0
-    functions((code & ((1u << s.bits) - 1)) * ((REAL)1 / (1u << s.bits)), 1, at);  // in bin 0
+    functions((code & ((1u << s.bits) - 1)) * ((REAL)1 / (1u << s.bits)), 1, at);  // as if in bin 0
     at.bin = code >> s.bits;
 #else
     functions(l.first + l.width * code, 1, at);
@@ -183,7 +192,7 @@ __device__ Place place(const Source& s, const Lane& l, Cell cell, bool there) {
     if (isnan(cell) && s.gap >= 0)
         alone(s.gap, 1, at);
     else if (isinf(cell))
-        alone(0, (REAL)(cell - cell), at);  // NaN, which is seen afterward
+        alone(0, (REAL)(cell - cell), at);  // NaN, which makes the score NaN
     else
         functions(argument(l, (REAL)cell), s.n_bins, at);
 #endif
@@ -191,9 +200,9 @@ __device__ Place place(const Source& s, const Lane& l, Cell cell, bool there) {
 }
 
 #ifdef ONLY_score
-// out (OUTPUTS, n) += the sum of the curves of the features from 32 first_chunk on. `tables` are
-// (n_chunks, entries, OUTPUTS, width): width 32 and `shared`, where they fit into shared memory. A
-// warp has the sums of ROWS rows in registers, or of as many times as it takes several at a time.
+// out (OUTPUTS, n) += the sum of the curves of n_chunks chunks of features, from first_chunk on.
+// `tables` is (n_chunks, entries, OUTPUTS, width). If it fits in shared memory, width is 32 and
+// `shared` is 1; otherwise width is `lanes`. Each lane holds the sums of ROWS rows in registers.
 extern "C" __global__ void __launch_bounds__(512)
     score(SOURCE, const REAL* __restrict__ tables, double* __restrict__ out, Row n, int lanes_log2,
           int first_chunk, int n_chunks, int entries, int width, int shared) {
@@ -253,8 +262,9 @@ extern "C" __global__ void __launch_bounds__(512)
 #endif
 
 #ifdef ONLY_lay
-// out (n_chunks, entries, n_outputs, width) = tables (n_outputs, n_features, stride), as `score` reads
-// them: 0 behind the last entry and feature, and the same again for lanes that take other rows.
+// out (n_chunks, entries, n_outputs, width) = tables (n_outputs, n_features, stride), in the order
+// in which `score` reads them. Entries from `stride` on are 0, and so are columns without a
+// feature; columns repeat for lanes that take other rows.
 extern "C" __global__ void lay(const double* __restrict__ tables, REAL* __restrict__ out, Row size,
                                int entries, int n_outputs, int width, int lanes_log2,
                                int n_features, int stride) {
@@ -278,7 +288,7 @@ typedef unsigned long long Sum;
 typedef REAL Sum;
 #endif
 
-// Add a row to a table, R (OUTPUTS) times its functions, or products of two of them.
+// Add r (OUTPUTS) times the functions of a row, or products of two of them, to a table.
 __device__ void add_row(const Place& at, const REAL* r, Sum* table, int width, double scale) {
     Sum* to = table + at.bin * (BLOCKS ? SUPPORT : 1) * OUTPUTS * width;
 #pragma unroll
@@ -299,10 +309,11 @@ __device__ void add_row(const Place& at, const REAL* r, Sum* table, int width, d
         }
 }
 
-// Sums over rows of R (n, n_outputs) times functions of features 32 blockIdx.y on, of OUTPUTS outputs
-// from OUTPUTS blockIdx.z on: into `out` (gridDim.z, gridDim.y, n_warps, entries, OUTPUTS, 32), a part
-// per warp; or, FIXED, all of them into (gridDim.z, gridDim.y, entries, OUTPUTS, width), in units of
-// 1 / scale. Outputs beyond n_outputs are 0.
+// Sums over rows of R (n, n_outputs) times the functions of features. blockIdx.y is a chunk of
+// features, blockIdx.z a batch of OUTPUTS outputs; outputs from n_outputs on are 0. out is
+// (gridDim.z, gridDim.y, n_warps, entries, OUTPUTS, 32), with separate sums for each warp. With
+// FIXED it is (gridDim.z, gridDim.y, entries, OUTPUTS, width), with the sums of all warps in units
+// of 1 / scale.
 extern "C" __global__ void __launch_bounds__(256)
     add(SOURCE, const REAL* __restrict__ R, Sum* __restrict__ out, Row n, int n_outputs,
         int lanes_log2, int entries, int width, double scale) {
@@ -350,8 +361,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_expand
-// out (n, n_features, width) = what maps (n_features, entries, width) make of the functions of each
-// feature. A warp is a feature of a row.
+// out (n, n_features, width) = the functions of each feature times its map, for maps (n_features,
+// entries, width). There is one warp per row and feature.
 extern "C" __global__ void expand(SOURCE, const float* __restrict__ maps, float* __restrict__ out,
                                   Row n, int entries, int width) {
     const Source s = THE_SOURCE;
@@ -373,9 +384,10 @@ extern "C" __global__ void expand(SOURCE, const float* __restrict__ maps, float*
 #endif
 
 #ifdef ONLY_total
-// out (n_outputs, n_features, kept) = what parts (gridDim.z, gridDim.y, n_parts, entries, each, 32) add
-// up to, in order, and the lanes that are the same feature, of the first `kept` entries. A block of
-// 32 x 32 threads is an entry of an output, of which gridDim.z times `each` are there.
+// out (n_outputs, n_features, kept) = the sums, in a fixed order, of the first `kept` entries of
+// parts (gridDim.z, gridDim.y, n_parts, entries, each, 32), over parts and over lanes with the same
+// feature. blockIdx.x is an entry and one of the `each` outputs of batch blockIdx.z, blockIdx.y a
+// chunk of features; a block has 32 x 32 threads.
 extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, int n_parts,
                                  int entries, int kept, int n_outputs, int each, int n_features,
                                  int lanes_log2) {
@@ -399,7 +411,8 @@ extern "C" __global__ void total(const REAL* __restrict__ parts, double* out, in
 #endif
 
 #ifdef ONLY_encode
-// Codes of rows: row i goes to places[i]. Threads of a warp are features.
+// Write the codes of row i to row places[i] of out (..., pitch); skip rows with a negative place.
+// The lanes of a warp are features.
 extern "C" __global__ void encode(SOURCE, CODE* out, const Row* places, Row n, Row pitch,
                                   const double* steps, double rounding, double last) {
     const Source s = THE_SOURCE;

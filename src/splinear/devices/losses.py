@@ -1,4 +1,4 @@
-"""Sums of losses over rows that are on a device."""
+"""Sums of losses over rows on a device."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ __all__ = ["on_device"]
 def on_device(total: LossSum, backend: Backend) -> LossSum:
     """Return a sum of losses as one over rows on a device.
 
-    Losses that are not known there are computed on the host: scores come, derivatives go.
+    Losses that the device cannot compute are computed on the host: scores are copied there, and
+    derivatives back.
     """
     known = isinstance(total, Separable) and isinstance(total.loss, Logistic | SquaredError)
     if isinstance(total, Separable) and known:
         return DeviceSeparable(total, backend, *_problem(total, backend))
     if isinstance(total, Softmax):
-        labels = backend.array(total.labels).astype(np.int64)  # after they were sent
+        labels = backend.array(total.labels).astype(np.int64)  # converted on the device
         return DeviceSoftmax(total, backend, labels, backend.array(total.cost))
     return HostSum(total, backend)
 
 
 def _problem(total: Separable, backend: Backend) -> tuple[Any, Any, Any]:
-    """Return y, costs and targets on the device, as doubles."""
+    """Return y, costs and targets on the device, in double precision."""
     problem, to = total.problem, backend.array
     y = to(np.asarray(problem.y, dtype=np.float64))
     targets = 0.0 if problem.targets is None else to(problem.targets)
@@ -52,7 +53,7 @@ def _problem(total: Separable, backend: Backend) -> tuple[Any, Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class HostSum(Likened):
-    """A sum that the host computes."""
+    """A sum computed on the host."""
 
     backend: Backend
 
@@ -69,11 +70,11 @@ class HostSum(Likened):
         return self.like.value(np.asarray(F))
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F."""
+        """Return the gradient with respect to F."""
         return self._row_array(self.like.gradient(np.asarray(F)))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
-        """Return its second derivatives at F."""
+        """Return the second derivatives at F."""
         found = self.like.curvature(np.asarray(F), cautious=cautious)
         return Diagonal(self._row_array(found.diagonal))
 
@@ -82,7 +83,7 @@ class HostSum(Likened):
         return self.like.gap(np.asarray(F), np.asarray(R))
 
     def best_shift(self, F: Floats) -> Floats:
-        """Return the numbers (n_outputs,) whose addition to F makes the sum least."""
+        """Return the constants (n_outputs,) that minimize the sum when added to F."""
         return self.like.best_shift(np.asarray(F))
 
     def _row_array(self, values: Any) -> Floats:
@@ -91,7 +92,7 @@ class HostSum(Likened):
 
 @dataclass(frozen=True, eq=False)
 class DeviceSeparable(HostSum):
-    """sum_i c_i loss(y_i f_i - t_i), with a single output: the logistic loss, or the square."""
+    """sum_i c_i loss(y_i f_i - t_i) with a single output, for the logistic and squared losses."""
 
     like: Separable
     y: Any = None
@@ -114,12 +115,12 @@ class DeviceSeparable(HostSum):
         return float(self.cost @ _value(self.like.loss, m))
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F."""
+        """Return the gradient with respect to F."""
         m = self._margin(bare(F, self.backend)[0])
         return self._row((self.cost * self.y) * _slope(self.like.loss, m))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
-        """Return its second derivatives at F."""
+        """Return the second derivatives at F."""
         loss, m = self.like.loss, self._margin(bare(F, self.backend)[0])
         bend = _bend(loss, m)
         if cautious and isinstance(loss, Logistic):
@@ -128,7 +129,7 @@ class DeviceSeparable(HostSum):
         return Diagonal(self._row(self.cost * bend))
 
     def gap(self, F: Floats, R: Floats) -> float:
-        """Return L(F) + L*(R) - sum(R * F), by the losses' duals: R is -y_i alpha_i."""
+        """Return L(F) + L*(R) - sum(R * F) by the losses' duals, with R_i = -y_i alpha_i."""
         m, cost = self._margin(bare(F, self.backend)[0]), np.maximum(self.cost, LEAST_COST)
         alpha = -self.y * bare(R, self.backend)[0]
         if isinstance(self.like.loss, SquaredError):
@@ -141,7 +142,7 @@ class DeviceSeparable(HostSum):
         return float(cost @ (_divergence(share, off, m) + _divergence(1.0 - share, -off, -m)))
 
     def best_shift(self, F: Floats) -> Floats:
-        """Return the number (1,) whose addition to F makes the sum least."""
+        """Return the constant (1,) that minimizes the sum when added to F."""
         f, shift = bare(F, self.backend)[0], 0.0
         for _ in range(MAX_SHIFTS):
             m = self._margin(f + shift)
@@ -186,7 +187,7 @@ def _bend(loss: object, m: Any) -> Any:
 
 
 def _rare(m: Any) -> Any:
-    """Return the smaller of both probabilities, to all its digits."""
+    """Return the smaller of the two classes' probabilities, without cancellation."""
     e = np.exp(-np.abs(m))
     return e / (1.0 + e)
 
@@ -196,7 +197,7 @@ def _entropy(p: Any) -> Any:
 
 
 def _divergence(p: Any, off: Any, m: Any) -> Any:
-    """Return p log(p / q) - off, q = p - off being expit(-m); see `solvers.problems.losses`."""
+    """Return p log(p / q) - off, with q = p - off = expit(-m); see `solvers.problems.losses`."""
     q = np.where(m > 0.0, _rare(m), 1.0 - _rare(m))
     t = off / np.maximum(q, np.finfo(float).tiny)
     small = np.abs(t) < 1e-3
@@ -229,25 +230,25 @@ class DeviceSoftmax(HostSum):
         return -float(self.cost @ self._classes(F)[1])
 
     def gradient(self, F: Floats) -> Floats:
-        """Return its derivatives by F: c_i (probability - indicator)."""
+        """Return the gradient with respect to F: c_i (probability - indicator)."""
         out, _ = self._classes(F, minus=True)
         out *= self.cost
         return self._row_array(out)
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
-        """Return its second derivatives at F."""
+        """Return the second derivatives at F."""
         (p, own), cost = self._classes(F), self.cost
         if cautious:
             cost = self.backend.cautious_costs(p, own, cost)
         return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost), scores=F)
 
     def gap(self, F: Floats, R: Floats) -> float:
-        """Return L(F) + L*(R) - sum(R * F): c_i KL(q_i, p_i)."""
+        """Return L(F) + L*(R) - sum(R * F) = sum_i c_i KL(q_i, p_i)."""
         backend, there = self.backend, (bare(F, self.backend), bare(R, self.backend))
         return max(0.0, backend.class_divergence(*there, self.labels, self.cost, ROUNDING))
 
     def best_shift(self, F: Floats) -> Floats:
-        """Return the numbers (n_outputs,), of mean 0, whose addition to F makes the sum least."""
+        """Return the constants (n_outputs,), of mean 0, that minimize the sum when added to F."""
         there, of_classes = bare(F, self.backend), self.like.cost_of_classes
         return self.backend.class_shift(there, self.cost, of_classes)
 
@@ -257,12 +258,12 @@ class DeviceSoftmax(HostSum):
 
 @dataclass(frozen=True, eq=False)
 class DeviceSoftmaxCurvature(SoftmaxCurvature):
-    """The same on a device, at some scores: all arrays are of rows there."""
+    """The softmax curvature on a device; all arrays are row arrays."""
 
-    scores: Floats | None = None
+    scores: Floats | None = None  # where the probabilities were computed
 
     def times(self, V: Floats) -> Floats:
-        """Multiply by V (n_outputs, n_rows); what comes back is in its precision."""
+        """Return the product with V (n_outputs, n_rows), in the precision of V."""
         backend, p, cost, extra = self._there
         return cast(
             Floats, RowArray(backend.class_bends(p, cost, bare(V, backend), extra), backend)
@@ -270,12 +271,12 @@ class DeviceSoftmaxCurvature(SoftmaxCurvature):
 
     @cached_property
     def diagonal(self) -> Floats:
-        """The diagonal."""
+        """The diagonal, (n_outputs, n_rows)."""
         backend, p, cost, extra = self._there
         return cast(Floats, RowArray(backend.class_diagonals(p, cost, extra), backend))
 
     def between(self, k: int, m: int) -> Floats:
-        """Return the second derivatives by the scores of outputs k and m, (n_rows,)."""
+        """Return the second derivatives with respect to scores of outputs k and m, (n_rows,)."""
         p = self.probabilities
         found: Floats = self.diagonal[k] if k == m else -self.cost * p[k] * p[m]
         return found
@@ -292,11 +293,11 @@ class DeviceSoftmaxCurvature(SoftmaxCurvature):
         return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
 
     def raised(self, extra: Floats) -> Curvature:
-        """Return it with more on the diagonal."""
+        """Return the curvature with extra (n_rows,) added to the diagonal of each output."""
         return replace(self, extra=extra if self.extra is None else self.extra + extra)
 
     def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        """Return that of the rows of these numbers, each times its weight."""
+        """Return the curvature of the rows at these indices, multiplied by weights."""
         backend, p, cost, extra = self._there
         at, w = backend.array(numbers), backend.array(weights)
         found = [p[:, at], cost[at] * w, *([] if extra is None else [extra[at] * w])]
@@ -304,7 +305,7 @@ class DeviceSoftmaxCurvature(SoftmaxCurvature):
 
     @property
     def _there(self) -> tuple[Backend, DeviceArray, DeviceArray, DeviceArray]:
-        """The device, and its arrays: probabilities, costs, what is extra."""
+        """The backend, and its arrays of probabilities, costs and `extra`."""
         backend = cast(RowArray, self.probabilities).backend
         extra = None if self.extra is None else bare(self.extra, backend)
         return backend, bare(self.probabilities, backend), bare(self.cost, backend), extra

@@ -1,4 +1,4 @@
-"""Sums of hinge losses over rows that are on a device, of all outputs at once."""
+"""Sums of hinge-like losses over rows on a device, for all outputs at once."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from splinear.solvers.problems.margin_sums import MarginKind, Measures, RowMargi
 
 __all__ = ["DeviceMargins"]
 
-INFEASIBLE = 1e-12  # of a cost
-AT_ONCE = 2**24  # losses of several multiples of a model
+INFEASIBLE = 1e-12  # share of a cost by which a dual variable may be out of its range
+AT_ONCE = 2**24  # losses of multiples of a model computed at a time
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceMargins:
-    """What `solvers.problems.margin_sums.RowMargins` computes, `like`, on a device."""
+    """The sums of a `solvers.problems.margin_sums.RowMargins` (`like`), computed on a device."""
 
     like: RowMargins
     backend: Backend
     weight: float = 1.0
-    n_rows: int | None = None  # only this many; None: all
+    n_rows: int | None = None  # number of rows used, from the first on; None for all
 
     @property
     def kind(self) -> MarginKind:
@@ -35,21 +35,21 @@ class DeviceMargins:
         return self.like.kind
 
     def first(self, n: int) -> DeviceMargins:
-        """Return the sums over the first n rows, which weigh as much as all do."""
+        """Return the sums over the first n rows, reweighted to the total weight of all rows."""
         in_all = len(self.like.problems[0].y) if self.n_rows is None else self.n_rows
         return replace(self, weight=self.weight * in_all / max(n, 1), n_rows=n)
 
     def slopes(self, F: Floats, ramps: Floats) -> Floats:
-        """Return the derivatives of the smoothed sums by F."""
+        """Return the gradient of the smoothed sums with respect to F."""
         y, cost = self._signs_and_costs
         return self._rows(-cost * y * self._slope(self._margin(F), ramps))
 
     def bends(self, F: Floats, ramps: Floats) -> Floats:
-        """Return the second derivatives."""
+        """Return the second derivatives of the smoothed sums, (n_outputs, n_rows)."""
         return self._rows(self._signs_and_costs[1] * self._bend(self._margin(F), ramps))
 
     def measured(self, F: Floats, ramps: Floats) -> Measures:
-        """Return the sums of the losses themselves, and what the slopes say of them."""
+        """Return the sums of the unsmoothed losses, and their gap to the smoothed slopes."""
         (y, cost), m = self._signs_and_costs, self._margin(F)
         slope, bent = self._slope(m, ramps), (self._bend(m, ramps) > 0.0) & (cost > 0.0)
         second = slope < 0.0 if isinstance(self.kind.loss, EpsilonInsensitive) else y > 0
@@ -65,7 +65,7 @@ class DeviceMargins:
         return Measures(found[0], found[1], found[2:4].T, found[4:].T)
 
     def along(self, F: Floats, D: Floats, ramps: Floats, shares: Floats) -> Floats:
-        """Return the slopes of the smoothed sums by t at F + t D."""
+        """Return the derivatives in t of the smoothed sums at F + t D, (n_outputs, n_shares)."""
         (y, cost), m = self._signs_and_costs, self._margin(F)
         moved = y * bare(D, self.backend)
         weighted = cost * moved
@@ -73,7 +73,10 @@ class DeviceMargins:
         return self.backend.numpy(np.stack(sums, axis=1))
 
     def gaps(self, F: Floats, R: Floats) -> tuple[Floats, Floats]:
-        """Return the sums of the losses at F, and the rows' parts of the gap to any R."""
+        """Return, per output, the sum of the losses at F and the rows' part of the gap to R.
+
+        That part is infinite if R is not feasible.
+        """
         (y, cost), m = self._signs_and_costs, self._margin(F)
         alpha = -y * bare(R, self.backend)
         low, high = self.kind.loss.range(cost)
@@ -89,7 +92,7 @@ class DeviceMargins:
         return losses, parts
 
     def stretched(self, F: Floats, scales: Floats) -> Floats:
-        """Return the sums of the losses at s F, (n_scales, n_outputs) for n_scales numbers s."""
+        """Return the sums of the losses at s F for each scale s, (n_scales, n_outputs)."""
         (y, cost), value = self._signs_and_costs, self.kind.loss.value
         signed, there = y * bare(F, self.backend), self.backend.array(scales[:, None, None])
         step = max(1, AT_ONCE // max(signed.size, 1))
@@ -99,7 +102,7 @@ class DeviceMargins:
 
     @cached_property
     def _signs_and_costs(self) -> tuple[Any, Any]:
-        """Y and c of all outputs, (n_outputs, n_rows) each."""
+        """The signs y and costs c of all outputs, (n_outputs, n_rows) each."""
         problems, n = self.like.problems, self.n_rows
         y = self.backend.array(np.stack([problem.y[:n] for problem in problems]))
         cost = self.backend.array(np.stack([problem.cost[:n] for problem in problems]))
@@ -114,7 +117,7 @@ class DeviceMargins:
         return self._signs_and_costs[0] * bare(F, self.backend) - self._targets
 
     def _gap(self, alpha: Any, m: Any, cost: Any) -> Any:
-        """Return the parts of the gap; of rows without weight, 0."""
+        """Return each row's part of the gap; 0 for rows without weight."""
         return np.where(cost > 0.0, self.kind.loss.gap(alpha, m, np.maximum(cost, LEAST_COST)), 0.0)
 
     def _slope(self, m: Any, ramps: Floats) -> Any:
@@ -133,7 +136,7 @@ class DeviceMargins:
         return (inside[0] if len(inside) == 1 else inside[0] + inside[1]) / width
 
     def _ramped(self, m: Any, ramps: Floats) -> list[Any]:
-        """Return how far margins are along the ramps, which go from 0 to 1."""
+        """Return the positions of margins on the ramps, from 0 at one end to 1 at the other."""
         width, low, high = (self.backend.array(ramps[:, k : k + 1]) for k in range(3))
         if isinstance(loss := self.kind.loss, EpsilonInsensitive):
             epsilon = loss.epsilon

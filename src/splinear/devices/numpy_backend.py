@@ -1,4 +1,4 @@
-"""Passes in NumPy: slow and plain, for tests."""
+"""The backend in NumPy: slow and plain, for tests."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = ["NumPyBackend"]
 
 
 class NumPyBackend:
-    """Arrays of NumPy."""
+    """NumPy arrays; see `backend.Backend` for the methods."""
 
     name = "numpy"
 
     @property
     def place(self) -> Hashable:
-        """There is one."""
+        """None, because there is a single device."""
         return None
 
     def array(self, values: AnyArray) -> AnyArray:
@@ -48,31 +48,31 @@ class NumPyBackend:
         return np.asarray(array)
 
     def zeros(self, shape: tuple[int, ...]) -> Floats:
-        """Return doubles that are 0."""
+        """Return an array of zeros."""
         return np.zeros(shape)
 
     def coded(self, group: TermGroup, n_rows: int) -> NumPyCells:
-        """Return room for the codes of rows."""
+        """Return an array for the codes of n_rows rows, to be set by `fill`."""
         dtype = np.uint32 if Grid.of(group).is_wide else np.uint16
         codes = np.zeros((n_rows, group.n_features), dtype=dtype)
         return NumPyCells(group, np.empty((n_rows, group.n_features)), codes)
 
     def valued(self, group: TermGroup, X: AnyArray) -> NumPyCells:
-        """Return rows as they are."""
+        """Return the rows of X as values."""
         return NumPyCells(group, np.asarray(X)[:, group.features].astype(np.float64))
 
     def curves(self, group: TermGroup, tables: Floats) -> NumPyCurves:
-        """Return curves."""
+        """Return the curves of a group."""
         return NumPyCurves(group, tables)
 
     def surfaces(
         self, chains: Sequence[Chain], table: AnyArray, n_rows: int, *, exact: bool = False
     ) -> NumPySurfaces:
-        """Return room for the positions of rows on chains."""
+        """Return surfaces for n_rows rows, whose positions are still to be set."""
         return NumPySurfaces.empty(chains, table, n_rows, exact=exact)
 
     def pair_evidence(self, cells: AnyArray, G: Floats, H: Floats, pairs: AnyArray) -> Floats:
-        """Return how much pairs of features say together."""
+        """Return the evidence for interactions of pairs."""
         return grid_evidence(cells, G, H, pairs)
 
     def grams(self, A: Floats, weights: Floats) -> Floats:
@@ -80,7 +80,7 @@ class NumPyBackend:
         return np.stack([A.T @ (w[:, None] * A) for w in weights])
 
     def inverse_factors(self, H: Floats, sizes: AnyArray | None = None) -> Floats:
-        """Return L^{-1} of matrices H = L L'; not finite where one has no such L."""
+        """Return L^{-1} of matrices H = L L'; not finite if a matrix has no such L."""
         del sizes
         out = np.full(H.shape, np.nan)
         for own, to in zip(H, out, strict=True):
@@ -90,7 +90,7 @@ class NumPyBackend:
         return out
 
     def twice(self, factors: Floats, vectors: Floats) -> Floats:
-        """Return M'M v."""
+        """Return M'M v for matrices M (n, m, m) and vectors v (n, m)."""
         half = (factors @ vectors[:, :, None])[:, :, 0]
         return np.asarray((half[:, None, :] @ factors)[:, 0])
 
@@ -103,43 +103,43 @@ class NumPyBackend:
         return np.asarray(A @ B.T)
 
     def boxed(self, K: Floats, box: Box, b: Floats, gradient: Floats) -> PlainBox:
-        """Return the problems of a box, to be solved from b on."""
+        """Return the problems of a box, starting from b."""
         return PlainBox(self, K, box, b, gradient)
 
     def classes(self, F: Floats, labels: AnyArray, *, minus: bool = False) -> tuple[Floats, Floats]:
-        """Return probabilities, and the logarithms of the labels' own."""
+        """Return the softmax of F, and the log-probabilities of the labels."""
         return soft_classes(F, labels, np.arange(len(labels)), minus)
 
     def class_moments(self, F: Floats, shift: Floats, cost: Floats) -> Floats:
-        """Return sums of probabilities, and of their products."""
+        """Return sums over rows of probabilities and of their products."""
         return np.asarray(summed_moments(F, shift, cost))
 
     def class_shift(self, F: Floats, cost: Floats, of_classes: Floats) -> Floats:
-        """Return the best shift of the scores of all classes."""
+        """Return the shift of all classes' scores that minimizes the loss."""
         return shifted_classes(partial(summed_moments, F, cost=cost), of_classes)
 
     def class_bends(
         self, p: Floats, cost: Floats, V: Floats, extra: Floats | None = None
     ) -> Floats:
-        """Return the second derivatives of classes times V."""
+        """Return the product of the softmax loss's second derivatives and V."""
         return np.asarray(bent_classes(p, cost, V, extra))
 
     def class_diagonals(self, p: Floats, cost: Floats, extra: Floats | None = None) -> Floats:
-        """Return the diagonal of these second derivatives."""
+        """Return the diagonal of the softmax loss's second derivatives."""
         return np.asarray(bent_diagonals(p, cost, extra))
 
     def cautious_costs(self, p: Floats, own: Floats, cost: Floats) -> Floats:
-        """Return costs, raised where labels are unlikely."""
+        """Return costs, raised where a label is unlikely."""
         return np.asarray(raised_costs(p, own, cost))
 
     def class_divergence(
         self, F: Floats, R: Floats, labels: AnyArray, cost: Floats, rounding: float
     ) -> float:
-        """Return how far probabilities that R stands for are from those of scores F."""
+        """Return the divergence between the probabilities given by R and those of scores F."""
         return diverging_classes(F, R, labels, np.arange(len(labels)), cost, rounding)
 
     def free_bytes(self) -> int | None:
-        """Return None."""
+        """Return None, because memory need not be checked."""
         return None
 
 
@@ -151,7 +151,7 @@ class NumPyCurves:
     tables: Floats
 
     def scores(self, X: AnyArray) -> Floats:
-        """Return the scores, NaN for rows with an infinite value."""
+        """Return the scores (n_outputs, n_rows), NaN for rows with an infinite value."""
         values = np.asarray(X)[:, self.group.features].astype(np.float64)
         gaps = np.isnan(values)
         B = self.group.embedding.basis.evaluate(
@@ -164,13 +164,13 @@ class NumPyCurves:
 
 
 def _with_gaps(B: Floats, gaps: AnyArray) -> Floats:
-    """Return functions (n_rows, n_features, size) and, behind them, that of missing values."""
+    """Return B (n_rows, n_features, size) with the indicator of missing values appended."""
     return np.concatenate([np.where(gaps[..., None], 0.0, B), gaps[..., None]], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
 class NumPyCells:
-    """Values of the features of a group, (n_rows, n_features); or codes of them."""
+    """The values (n_rows, n_features) of a group's features, or their codes."""
 
     group: TermGroup
     X: Floats
@@ -184,7 +184,7 @@ class NumPyCells:
         return len(self.X)
 
     def fill(self, X: AnyArray, places: AnyArray) -> None:
-        """Code rows."""
+        """Store row i of X, coded, at index places[i]; skip rows with a negative index."""
         assert self.coded is not None
         grid, counts = Grid.of(self.group), places >= 0
         values = np.asarray(X)[:, self.group.features].astype(np.float64)[counts]
@@ -206,26 +206,26 @@ class NumPyCells:
         return self.some(np.arange(n))
 
     def some(self, numbers: AnyArray) -> NumPyCells:
-        """Return the rows of these numbers."""
+        """Return the rows at these indices."""
         coded = None if self.coded is None else self.coded[numbers]
         return replace(self, X=self.X[numbers], coded=coded)
 
     def expanded(self, maps: Floats) -> Floats:
-        """Return what maps make of the functions of all features."""
+        """Return the functions of all features times maps, (n_rows, n_features * n)."""
         found = np.einsum("ijs,jsn->ijn", self._functions(), maps)
         return np.asarray(found.reshape(self.n_rows, -1))
 
     def scores(self, tables: Floats, to: Floats | None = None) -> Floats:
-        """Return the scores, added to what there is."""
+        """Return the scores (n_outputs, n_rows), added to `to` if it is given."""
         found = np.einsum("ijs,kjs->ki", self._functions(), tables)
         return np.asarray(found) if to is None else np.add(to, found, out=to)
 
     def sums(self, R: Floats) -> Floats:
-        """Return sums of functions."""
+        """Return sums of functions over rows, (n_outputs, n_features, stride)."""
         return np.asarray(np.einsum("ki,ijs->kjs", R, self._functions()))
 
     def blocks(self, H: Floats) -> Floats:
-        """Return sums of products of functions that overlap, by bands."""
+        """Return sums of products over rows as bands, (n_outputs, n_features, stride, support)."""
         B, n = self._functions(), self.group.embedding.basis.support
         out = np.zeros((len(H), *self.group.shape, n))
         for p in range(n):
@@ -235,7 +235,7 @@ class NumPyCells:
         return out
 
     def _functions(self) -> Floats:
-        """Return all functions of all rows, (n_rows, n_features, stride)."""
+        """Return the values of all functions, (n_rows, n_features, stride)."""
         group, axes = self.group, self.group.embedding.axes
         if self.coded is None:
             gaps, t = np.isnan(self.X), axes.argument(np.nan_to_num(self.X))

@@ -1,4 +1,4 @@
-"""Surfaces over pairs of features in NumPy, slow and plain; and by the core."""
+"""Surfaces over pairs of features: in NumPy, slow and plain, and by the core."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))  # of a cell
 
 @dataclass(frozen=True, eq=False)
 class NumPySurfaces:
-    """Positions of rows on the chains of surfaces, (n_chains, n_rows)."""
+    """Surfaces, and the rows' positions on their chains; see `backend.Surfaces`."""
 
     chains: tuple[Chain, ...]
-    table: AnyArray  # (n_surfaces, 4): two chains, and how many nodes they have
-    positions: AnyArray
+    table: AnyArray  # (n_surfaces, 4): the indices of two chains, then their numbers of nodes
+    positions: AnyArray  # (n_chains, n_rows)
 
     @classmethod
     def empty(
         cls: type[Own], chains: Sequence[Chain], table: AnyArray, n_rows: int, *, exact: bool
     ) -> Own:
-        """Make room for rows."""
+        """Return surfaces for n_rows rows, whose positions are still to be set."""
         dtype = np.float64 if exact else np.float32
         return cls(tuple(chains), table, np.zeros((len(chains), n_rows), dtype=dtype))
 
@@ -43,7 +43,7 @@ class NumPySurfaces:
         return int(self.positions.shape[1])
 
     def over(self: Own, n_rows: int, *, exact: bool) -> Own:
-        """Return the same surfaces with room for other rows."""
+        """Return the same surfaces for n_rows other rows, whose positions are still to be set."""
         return type(self).empty(self.chains, self.table, n_rows, exact=exact)
 
     def first(self: Own, n: int) -> Own:
@@ -51,14 +51,14 @@ class NumPySurfaces:
         return replace(self, positions=np.ascontiguousarray(self.positions[:, :n]))
 
     def fill(self, X: AnyArray, places: AnyArray | None = None) -> None:
-        """Note where rows of X stand, row i as number places[i]."""
+        """Store the position of row i of X at index places[i] (i if places is None)."""
         places = np.arange(len(X)) if places is None else places
         there = (places >= 0) & (places < self.n_rows)
         for to, chain in zip(self.positions, self.chains, strict=True):
             to[places[there]] = chain.positions(np.asarray(X)[there, chain.feature])
 
     def scores(self, tables: Floats) -> Floats:
-        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        """Return the sum of all surfaces with tables (n_outputs, n_nodes): (n_outputs, n_rows)."""
         out = np.zeros((len(tables), self.n_rows))
         for nodes, weights in self._cells():
             for node, w in zip(nodes, weights, strict=True):
@@ -66,7 +66,7 @@ class NumPySurfaces:
         return out
 
     def sums(self, R: Floats) -> Floats:
-        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        """Return the sums of R over the nodes of all surfaces, (n_outputs, n_nodes)."""
         out = np.zeros((len(R), self._n_nodes))
         for nodes, weights in self._cells():
             for node, w in zip(nodes, weights, strict=True):
@@ -74,7 +74,7 @@ class NumPySurfaces:
         return out
 
     def blocks(self, H: Floats) -> Floats:
-        """Return the blocks of sum_i h_i B_i B_i' by bands, (n_outputs, n_nodes, 5)."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i' as bands, (n_outputs, n_nodes, 5)."""
         out = np.zeros((len(H), self._n_nodes, N_BANDS))
         for nodes, weights in self._cells():
             for a, (row, column) in enumerate(CORNERS):
@@ -90,7 +90,7 @@ class NumPySurfaces:
         return int((self.table[:, 2] * self.table[:, 3]).sum())
 
     def _cells(self) -> Iterator[tuple[list[AnyArray], list[Floats]]]:
-        """Yield the nodes and weights of the four corners of every row's cell, per surface."""
+        """Yield, per surface, the nodes and weights of the four corners of every row's cell."""
         start = 0
         for first, second, n_first, n_second in self.table:
             p, q = self.positions[[first, second]].astype(np.float64)
@@ -109,18 +109,18 @@ class NumPySurfaces:
 
 @dataclass(frozen=True, eq=False)
 class CoreSurfaces(NumPySurfaces):
-    """The same by the core."""
+    """The same surfaces, computed by the core."""
 
     def scores(self, tables: Floats) -> Floats:
         """Return the sum of all surfaces."""
         return self._twin.score(np.ascontiguousarray(tables), 1)
 
     def sums(self, R: Floats) -> Floats:
-        """Return the sums of R by the nodes of all surfaces."""
+        """Return the sums of R over the nodes of all surfaces."""
         return self._twin.sum(np.ascontiguousarray(R), 1)
 
     def blocks(self, H: Floats) -> Floats:
-        """Return the blocks of sum_i h_i B_i B_i' by bands."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i' as bands."""
         return self._twin.blocks(np.ascontiguousarray(H), 1).reshape(len(H), -1, N_BANDS)
 
     @property
@@ -130,7 +130,7 @@ class CoreSurfaces(NumPySurfaces):
 
 
 def grid_evidence(cells: AnyArray, G: Floats, H: Floats, pairs: AnyArray) -> Floats:
-    """Return the evidence for pairs of features, (n_outputs, n_pairs)."""
+    """Return the evidence for interactions of pairs, (n_outputs, n_pairs)."""
     n, side = len(G), MOST_CELLS
     out = np.zeros((n, len(pairs)))
     for k, (first, second) in enumerate(pairs):

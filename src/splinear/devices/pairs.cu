@@ -1,17 +1,17 @@
-// Surfaces over pairs of features: where rows stand on chains of nodes, scores of rows and sums over
-// them; and the grids that tell which pairs have surfaces. See core/pairs/surfaces.hpp and
-// core/pairs/evidence.hpp for what is computed.
+// Surfaces over pairs of features: positions of rows on chains of nodes, scores, sums over rows,
+// and the evidence for pairs. See core/pairs/surfaces.hpp and core/pairs/evidence.hpp for the
+// formulas.
 //
-// Sums are in whole numbers of 64 bits, in units of 1 / scale. Their order does not matter, so that
-// the bits are the same every time.
+// Sums are in 64-bit integers, in units of 1 / scale. Their order does not matter, so the result
+// has the same bits every time.
 //
-// Defined by the caller:
+// Macros defined by the caller:
 //   VALUE     type of the numbers in X
-//   POSITION  float or double
-//   OUTPUTS   how many scores per row at a time
-//   BLOCKS    1: sums of products of two functions; 0: of one
-//   COPIES    of tables in shared memory, a power of two; 0: there is no room for one
-//   ONLY_...  which kernel is wanted: each is compiled by itself
+//   POSITION  type of positions, float or double
+//   OUTPUTS   outputs per launch
+//   BLOCKS    1 for sums of products of two functions, 0 for sums of functions
+//   COPIES    copies of a table in shared memory, a power of two; 0 if none fits
+//   ONLY_...  the kernel to compile
 
 typedef long long Row;
 typedef unsigned long long Sum;
@@ -19,12 +19,13 @@ typedef unsigned long long Sum;
 __device__ Sum whole_number(double value, double scale) { return (Sum)llrint(value * scale); }
 
 #ifdef ONLY_place
-// A chain: its column of X, where its nodes begin, how many there are, whether these are the nodes of
-// levels (else knots, in ascending order), and the node of a missing value, -1 if there is none.
+// A chain: its column of X; the start and number of its entries in `nodes`; whether these are the
+// nodes of levels (otherwise knots, in ascending order); and the node of missing values, or -1.
 struct Chain {
     int column, start, count, has_levels, missing;
 };
 
+// The position of x on a chain; negative if it has none.
 __device__ double position(double x, const Chain& chain, const double* nodes) {
     if (isnan(x)) return chain.missing;
     const double* own = nodes + chain.start;
@@ -36,15 +37,15 @@ __device__ double position(double x, const Chain& chain, const double* nodes) {
     int at = 0;
     for (int left = chain.count - 1; left > 1; left -= left / 2)
         if (own[at + left / 2] <= x) at += left / 2;
-    // By halves, where the distance of the largest numbers would overflow.
+    // Halve large numbers, because their difference could overflow.
     const double half = fabs(first) > 1.0 || fabs(last) > 1.0 ? 0.5 : 1.0;
     const double length = half * own[at + 1] - half * own[at], beyond = half * x - half * own[at];
     const double share = length > 0 ? beyond / length : 0.0;
     return at + (share < 1.0 ? share : 1.0);
 }
 
-// out (n_chains, n_out): where row i of X (n, ...) stands, as number places[i], or i if there are no
-// places. Numbers that are not there are left out. blockIdx.y is a chain.
+// out (n_chains, n_out): write the position of row i of X (n, ...) at index places[i], or i if
+// places is null. Rows whose index is out of range are skipped. blockIdx.y is a chain.
 extern "C" __global__ void __launch_bounds__(256)
     place(const VALUE* __restrict__ X, Row row_stride, Row column_stride,
           const Chain* __restrict__ chains, const double* __restrict__ nodes,
@@ -60,18 +61,18 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 #endif
 
-// A surface: its two chains, and how many nodes they have.
+// A surface: its two chains, and their numbers of nodes.
 struct Surface {
     int first, second, n_first, n_second;
 };
 
-// The cell of a row: the node at its lowest corner, and the weights of all four.
+// The cell of a row: the node at its lowest corner, and the weights of its four corners.
 struct Cell {
     int node;
     double w[4];
 };
 
-// Find the cell of a row; false: the row stands nowhere.
+// Find the cell of a row at positions (p, q), and return whether it has one.
 __device__ bool found(const Surface& surface, double p, double q, Cell& cell) {
     if (!(p >= 0 && q >= 0)) return false;
     int k = (int)p, l = (int)q;
@@ -87,8 +88,8 @@ __device__ bool found(const Surface& surface, double p, double q, Cell& cell) {
 }
 
 #ifdef ONLY_score
-// out (OUTPUTS, n) = the sum of all surfaces, of tables (n_nodes, OUTPUTS). A row is a thread's;
-// positions are (n_chains, pitch).
+// out (OUTPUTS, n) = the sum of all surfaces with tables (n_nodes, OUTPUTS), at positions
+// (n_chains, pitch). Each thread handles one row at a time.
 extern "C" __global__ void __launch_bounds__(256)
     score(const POSITION* __restrict__ positions, Row pitch, Row n,
           const Surface* __restrict__ surfaces, const Row* __restrict__ starts, int n_surfaces,
@@ -120,15 +121,15 @@ extern "C" __global__ void __launch_bounds__(256)
 #ifdef ONLY_add
 #define BANDS (BLOCKS ? 5 : 1)
 
-// Corners a <= b of a cell: the band of their product.
+// The band of the product of corners a <= b of a cell.
 __device__ int band(int a, int b) {
     const int rows = (b >> 1) - (a >> 1), columns = (b & 1) - (a & 1);
     return rows ? 3 + columns : columns;
 }
 
-// Sums over rows of R (OUTPUTS, n) times functions of surface blockIdx.x, or products of two of
-// them, are added to out (n_nodes, BANDS, OUTPUTS), in units of 1 / scales[output]. There are several
-// copies of a table in shared memory, so that the lanes of a warp seldom meet.
+// out (n_nodes, BANDS, OUTPUTS) += sums over rows of R (OUTPUTS, n) times the functions of surface
+// blockIdx.x, or products of two of them, in units of 1 / scales[output]. There are several copies
+// of a table in shared memory, so that the lanes of a warp rarely collide.
 extern "C" __global__ void __launch_bounds__(256)
     add(const POSITION* __restrict__ positions, Row pitch, Row n,
         const Surface* __restrict__ surfaces, const Row* __restrict__ starts,
@@ -187,10 +188,10 @@ extern "C" __global__ void __launch_bounds__(256)
 
 #ifdef ONLY_evidence
 #define SIDE 16
-#define CELLS (SIDE * SIDE)  // which are as many as threads
+#define CELLS (SIDE * SIDE)  // one per thread
 
-// z (n_outputs, n_pairs): how much two features say together. cells are (n_features, n), G and H
-// (n_outputs, n), pairs (n_pairs, 2). blockIdx.x is a pair, blockIdx.y an output.
+// z (n_outputs, n_pairs) = the evidence for interactions of pairs (n_pairs, 2). cells are
+// (n_features, n), G and H (n_outputs, n). blockIdx.x is a pair, blockIdx.y an output.
 extern "C" __global__ void __launch_bounds__(CELLS)
     evidence(const unsigned char* __restrict__ cells, const double* __restrict__ G,
              const double* __restrict__ H, const double* __restrict__ scales_of_g,

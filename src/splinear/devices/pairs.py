@@ -1,4 +1,4 @@
-"""Surfaces over pairs of features, where a device holds the rows."""
+"""Surfaces over pairs of features, for rows on a device."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["DeviceGrids", "DevicePairs", "SentSurfaces"]
 
 @dataclass(frozen=True, eq=False)
 class DevicePairs:
-    """What `solvers.rows.pair_rows.PairRows` is, where a device holds the rows."""
+    """`solvers.rows.pair_rows.PairRows` for rows on a device."""
 
     backend: Backend
     surfaces: Surfaces
     groups: tuple[PairGroup, ...]
 
-    price = 0.08  # of a surface in a product, where the core's is 8
+    price = 0.08  # relative cost of a surface per row, in a product; 8 for the core
 
     @classmethod
     def of(cls, backend: Backend, groups: tuple[PairGroup, ...], n_rows: int) -> DevicePairs:
-        """Make room for rows."""
+        """Return the surfaces of groups for n_rows rows, whose positions are still to be set."""
         chains = chains_of(groups)
         table = numbered_surfaces(chains, groups)
         return cls(backend, backend.surfaces(chains, table, n_rows), groups)
@@ -42,22 +42,22 @@ class DevicePairs:
         return replace(self, surfaces=self.surfaces.first(n))
 
     def of_values(self, X: DeviceArray) -> DevicePairs:
-        """Return rows of X, of which all columns are given, in double precision."""
+        """Return the surfaces at the rows of X, which has all columns, in double precision."""
         surfaces = self.surfaces.over(len(X), exact=True)
         surfaces.fill(X)
         return replace(self, surfaces=surfaces)
 
     def scores(self, tables: Floats) -> DeviceArray:
-        """Return the sum of all surfaces, (n_outputs, n_rows), of tables (n_outputs, n_nodes)."""
+        """Return the sum of all surfaces with tables (n_outputs, n_nodes): (n_outputs, n_rows)."""
         return self.surfaces.scores(np.ascontiguousarray(tables))
 
     def sums(self, R: Floats, n_threads: int) -> Floats:
-        """Return the sums of R by the nodes of all surfaces, (n_outputs, n_nodes)."""
+        """Return the sums of R over the nodes of all surfaces, (n_outputs, n_nodes)."""
         del n_threads
         return self.backend.numpy(self.surfaces.sums(bare(R, self.backend)))
 
     def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
-        """Return the blocks of sum_i h_i B_i B_i' on the diagonal for each row h of H and group."""
+        """Return the diagonal blocks of sum_i h_i B_i B_i' for each row h of H and group."""
         del n_threads
         found = self.backend.numpy(self.surfaces.blocks(bare(H, self.backend)))
         return [split_blocks(own, self.groups) for own in found]
@@ -65,27 +65,27 @@ class DevicePairs:
 
 @dataclass(frozen=True, eq=False)
 class DeviceGrids:
-    """What `solvers.rows.pair_rows.GridRows` is, where a device holds the rows."""
+    """`solvers.rows.pair_rows.GridRows` for rows on a device."""
 
     backend: Backend
-    cells: DeviceArray
+    cells: DeviceArray  # (n_features, n_rows)
 
     def evidence(self, G: Floats, H: Floats, pairs: AnyArray, n_threads: int) -> Floats:
-        """Return how much pairs of features say together, (n_outputs, n_pairs)."""
+        """Return the evidence for interactions of pairs, (n_outputs, n_pairs)."""
         del n_threads
         return self.backend.pair_evidence(self.cells, G, H, pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class SentSurfaces:
-    """The surfaces of a model, which stay on a device while rows come and go."""
+    """The surfaces of a model, kept on a device for predictions."""
 
     surfaces: Surfaces
     tables: DeviceArray
 
     @classmethod
     def of(cls, backend: Backend, model: Model) -> SentSurfaces | None:
-        """Send surfaces; None: there are none."""
+        """Copy the surfaces of a model to the device; None if it has none."""
         groups, n = model.layout.pairs, model.layout.n_of_curves
         if not groups:
             return None
@@ -95,7 +95,7 @@ class SentSurfaces:
         return cls(sent, there)
 
     def scores(self, X: DeviceArray) -> DeviceArray:
-        """Return what all surfaces add to the scores of rows, (n_outputs, n_rows)."""
+        """Return the sum of all surfaces at the rows of X, (n_outputs, n_rows)."""
         own = self.surfaces.over(len(X), exact=True)
         own.fill(X)
         return own.scores(self.tables)

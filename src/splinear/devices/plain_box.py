@@ -1,4 +1,4 @@
-"""Box-constrained problems over rows whose products are known, by functions of NumPy."""
+"""Box-constrained problems over rows with known inner products, solved in NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["PlainBox"]
 
 
 class PlainBox:
-    """The problems of a box over rows with products K, and where their solution has come to.
+    """The problems of a box over rows with inner products K, and their current point b.
 
     Arrays are (n_outputs, n_rows), and the gradient is K b + d b - t.
     """
@@ -31,15 +31,15 @@ class PlainBox:
                 self._move(moving[first : first + AT_A_TIME])
 
     def step_free(self) -> None:
-        """Make a Newton step of the variables that are at no bound."""
+        """Make a Newton step of the free variables, those at no bound."""
         self.b, self.gradient = free_step(self.backend, self.K, self.box, self.b, self.gradient)
 
     def violation(self) -> float:
-        """Return the largest violation of optimality, of all rows and outputs."""
+        """Return the largest violation of optimality over all rows and outputs."""
         return float(self.box.violation(self.b, self.gradient).max())
 
     def _move(self, some: AnyArray) -> None:
-        """Move b along some rows, all outputs together."""
+        """Move b along some rows, for all outputs at once."""
         here, own, to = self.box.some(some), self.gradient[:, some], self.b[:, some]
         for _ in range(TURNS):
             _turn(self.K[np.ix_(some, some)], here, to, own)
@@ -50,7 +50,7 @@ class PlainBox:
 
 
 def _turn(K: Floats, box: Box, b: Floats, gradient: Floats) -> None:
-    """Minimize along one coordinate after the other, in place."""
+    """Minimize over one coordinate after another, updating b and the gradient in place."""
     for i in range(len(K)):
         bend = np.maximum(K[i, i] + box.ridge[:, i], np.finfo(np.float32).tiny)
         goal = b[:, i] - gradient[:, i] / bend

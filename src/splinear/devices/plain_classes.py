@@ -1,4 +1,4 @@
-"""What classes ask of a backend, by functions that NumPy and CuPy have: for any number of them."""
+"""Softmax computations of backends, for NumPy and CuPy arrays and any number of classes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = [
 
 
 def _log_softmax(F: DeviceArray) -> DeviceArray:
-    """Return log_softmax of F (n_outputs, n_rows)."""
+    """Return the log-softmax of F (n_outputs, n_rows)."""
     shifted = F - F.max(axis=0)
     return shifted - np.log(np.exp(shifted).sum(axis=0))
 
 
 def summed_moments(F: DeviceArray, shift: DeviceArray, cost: DeviceArray) -> DeviceArray:
-    """Return what :meth:`Backend.class_moments` does."""
+    """Compute :meth:`Backend.class_moments`."""
     p = np.exp(_log_softmax(F + shift[:, None]))
     return (cost * p) @ np.concatenate([p, np.ones_like(p[:1])]).T
 
 
 def shifted_classes(moments: Callable[[Floats], Floats], of_classes: Floats) -> Floats:
-    """Return what :meth:`Backend.class_shift` does, given the moments at any shift."""
+    """Compute :meth:`Backend.class_shift`, given a function that returns moments at a shift."""
     K = len(of_classes)
     shift = np.zeros(K)
     for _ in range(MAX_SHIFTS):
@@ -51,7 +51,7 @@ def shifted_classes(moments: Callable[[Floats], Floats], of_classes: Floats) -> 
 
 
 def _solution(H: Floats, slope: Floats) -> Floats:
-    """Return x of H x = slope; the least squares solution if H is singular."""
+    """Return the solution x of H x = slope, in the least-squares sense if H is singular."""
     try:
         found = np.linalg.solve(H, slope)
     except np.linalg.LinAlgError:
@@ -64,7 +64,7 @@ def _solution(H: Floats, slope: Floats) -> Floats:
 def soft_classes(
     F: DeviceArray, labels: DeviceArray, numbers: DeviceArray, minus: bool
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Return what :meth:`Backend.classes` does."""
+    """Compute :meth:`Backend.classes`; `numbers` are the indices of all rows."""
     logs = _log_softmax(F)
     p, own = np.exp(logs), logs[labels, numbers]
     if minus:
@@ -75,7 +75,7 @@ def soft_classes(
 def bent_classes(
     p: DeviceArray, cost: DeviceArray, V: DeviceArray, extra: DeviceArray | None
 ) -> DeviceArray:
-    """Return what :meth:`Backend.class_bends` does."""
+    """Compute :meth:`Backend.class_bends`."""
     out = cost * p * (V - (p * V).sum(axis=0))
     if extra is not None:
         out += extra * V
@@ -83,15 +83,15 @@ def bent_classes(
 
 
 def bent_diagonals(p: DeviceArray, cost: DeviceArray, extra: DeviceArray | None) -> DeviceArray:
-    """Return what :meth:`Backend.class_diagonals` does."""
+    """Compute :meth:`Backend.class_diagonals`."""
     out = cost * p * (1.0 - p)
     return out if extra is None else out + extra
 
 
 def raised_costs(p: DeviceArray, own: DeviceArray, cost: DeviceArray) -> DeviceArray:
-    """Return what :meth:`Backend.cautious_costs` does."""
+    """Compute :meth:`Backend.cautious_costs`."""
     own = np.minimum(own, -1e-9)
-    m = own - np.log1p(-np.exp(own))  # against all other classes
+    m = own - np.log1p(-np.exp(own))  # log-odds of the label against all other classes
     far = np.minimum(m, -1.0)
     bound = np.tanh(far / 2.0) / (2.0 * far)
     most = np.maximum((p * (1.0 - p)).max(axis=0), 1e-12)
@@ -106,7 +106,7 @@ def diverging_classes(
     cost: DeviceArray,
     rounding: float,
 ) -> float:
-    """Return what :meth:`Backend.class_divergence` does."""
+    """Compute :meth:`Backend.class_divergence`; `numbers` are the indices of all rows."""
     q = R / np.maximum(cost, LEAST_COST)
     q[labels, numbers] += 1.0
     off = abs(q.sum(axis=0) - 1.0)

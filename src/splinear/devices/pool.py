@@ -1,4 +1,4 @@
-"""Rows whose products with each other are known, on the device."""
+"""The rows of a working set and their inner products, on the device."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from splinear.solvers.hinge.box import Box
 __all__ = ["Pool", "solved"]
 
 MOST_ROWS = 2**15
-ROOM = 0.5  # of the memory that is free
-SWEEPS = 6  # of coordinate descent in the beginning of a round
-MOST_STEPS = 12  # of Newton's method in a round
+ROOM = 0.5  # share of the free memory to use
+SWEEPS = 6  # sweeps of coordinate descent at the start of a round
+MOST_STEPS = 12  # Newton steps in a round
 
 
 class Pool:
-    """Embedded rows, and their products K; both grow with the rows that are asked for.
+    """Embedded rows and their inner products K; both grow as rows are added.
 
-    Embedded rows are phi = M'B with M M' the inverse of the penalty's matrix, all features side by
-    side: the model of sums b_i phi_i scores a row by K b. They are in a unit, in which they are
-    about 1.
+    An embedded row is phi = M'B of all features side by side, where M M' is the inverse of the
+    penalty matrix. The model with weights sum_i b_i phi_i has the scores K b. Embedded rows are
+    stored in a unit that makes their largest entries about 1.
     """
 
     def __init__(
@@ -44,17 +44,18 @@ class Pool:
 
     @property
     def most(self) -> int:
-        """Rows that there is room for."""
+        """Largest number of rows that fit in memory."""
         free, n = self._backend.free_bytes(), MOST_ROWS
         if free is None:
             return n
-        # A row takes 6 bytes per number while it is embedded, and twice 4 per row of the pool.
+        # A row takes 6 bytes per parameter while it is embedded (single and half precision), and
+        # 2 * 4 bytes per row of the pool (K and its copy while it grows).
         while n > 128 and n * (6 * self._layout.n_parameters + 8 * n) > ROOM * free:
             n //= 2
         return n
 
     def hold(self, numbers: AnyArray) -> None:
-        """Make rows of the pool of these; others may stay, if there is room."""
+        """Add these rows to the pool; the rows it has may be dropped if memory is short."""
         more = np.sort(numbers[~self._is_held[numbers]])
         if len(self.numbers) and len(self.numbers) + len(more) > self.most:
             self._is_held[:] = False
@@ -74,7 +75,7 @@ class Pool:
         self._products = below
 
     def _room(self, like: DeviceArray, n: int) -> DeviceArray:
-        """Return room for n embedded rows, the first of which are those that there are."""
+        """Return an array for n embedded rows, which starts with those of the pool."""
         before = self._embedded
         if before is None or len(before) < n:
             most = max(n, min(self.most, self._cells[0].n_rows))
@@ -84,7 +85,10 @@ class Pool:
         return self._embedded[:n]
 
     def descended(self, box: Box, b: Floats, gradient: Floats, close: float) -> Floats:
-        """Return b of all rows where that of the pool's has been solved for, about as closely."""
+        """Return b of all rows after solving for that of the pool's rows.
+
+        No violation within the pool is then much above `close`. Arrays are (n_outputs, n_rows).
+        """
         backend = self._backend
         at, out = backend.array(self.numbers), bare(b, backend).copy()
         own = box.mapped(lambda values: bare(values, backend)[:, at])
@@ -93,7 +97,10 @@ class Pool:
         return cast(Floats, RowArray(out, backend))
 
     def sums(self, b: Floats) -> Floats:
-        """Return the derivative of sum(b * scores) by parameters, from rows where b is not 0."""
+        """Return the gradient of sum(b * scores) with respect to the parameters.
+
+        Only rows where b is not 0 are read.
+        """
         there = bare(b, self._backend)
         at = np.flatnonzero((there != 0.0).any(axis=0))
         R, layout = there[:, at], self._layout
@@ -113,9 +120,9 @@ class Pool:
 
 
 def solved(boxed: Boxed, close: float) -> DeviceArray:
-    """Return b after sweeps of coordinate descent, and Newton steps of all that is free.
+    """Return b after sweeps of coordinate descent and Newton steps of the free variables.
 
-    There are no more of them when no violation is more than `close`.
+    Stops when no violation is above `close`.
     """
     boxed.descend(SWEEPS)
     for _ in range(MOST_STEPS):
@@ -127,9 +134,9 @@ def solved(boxed: Boxed, close: float) -> DeviceArray:
 
 
 def _embedding(group: TermGroup) -> Floats:
-    """Return M of every feature, from tables to embedded functions, (n_features, stride, stride).
+    """Return M of every feature, (n_features, stride, stride), mapping tables to embedded rows.
 
-    Rows that belong to a parameter that is not used are 0.
+    Rows of unused parameters are 0.
     """
     n_features, stride = group.shape
     unit = np.broadcast_to(np.eye(stride)[:, None, :], (stride, n_features, stride)).copy()

@@ -1,4 +1,4 @@
-"""The training rows on a device, as Newton's method sees rows."""
+"""The training rows on a device, with the interface that Newton's method uses."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from splinear.tables.table import Table
 
 __all__ = ["DeviceRows", "can_hold", "in_memory_of"]
 
-ROOM = 3.0  # times the bytes of X that are to be free for it to stay on the device
-EXACTLY = 2**22  # rows of which exact positions on surfaces are there at a time
+ROOM = 3.0  # X is kept on the device if this many times its size is free
+EXACTLY = 2**22  # rows whose exact positions on surfaces are stored at a time
 
 
 def can_hold(table: Table, layout: Layout) -> bool:
-    """Tell whether rows of a table can be on a device: dense, and of terms that kernels know."""
+    """Return whether a device can hold a table's rows: it is dense, and all terms have kernels."""
     return not table.is_sparse and all(map(is_supported, layout.groups))
 
 
 def in_memory_of(backend: Backend, make: Callable[..., DeviceRows], *given: object) -> DeviceRows:
-    """Return rows on a device; where they do not fit, say so."""
+    """Return rows on a device; if they do not fit, raise a MemoryError that says so."""
     try:
         return make(backend, *given)
     except MemoryError as error:
@@ -56,11 +56,11 @@ def in_memory_of(backend: Backend, make: Callable[..., DeviceRows], *given: obje
 
 @dataclass(frozen=True, eq=False)
 class DeviceRows:
-    """What `solvers.rows.training_rows.TrainingRows` is, where a device holds the rows.
+    """`solvers.rows.training_rows.TrainingRows` for rows that a device holds.
 
-    They are in the same random order, so that the same of them are a sample. Arrays of one number
-    per row are :class:`~splinear.devices.arrays.RowArray`. X itself stays there too, if there is
-    room for it; else it is sent again for the certificate, some rows at a time.
+    They are in the same random order, so that samples are the same. Arrays of one number per row
+    are :class:`~splinear.devices.arrays.RowArray`. X itself is kept on the device too if it fits;
+    otherwise it is copied again for the certificate, some rows at a time.
     """
 
     backend: Backend
@@ -70,7 +70,7 @@ class DeviceRows:
     n_given: int
     seed: int
     table: Table
-    X: Any = None  # on the device; None: there is no room
+    X: Any = None  # on the device; None if it does not fit
     is_coded: bool = True
     n_first: int | None = None
     plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
@@ -79,8 +79,8 @@ class DeviceRows:
 
     is_here = False
     is_on_disk = False
-    n_sampled = 0  # products with the Hessian go through all rows
-    value_price = 0.02  # of a value in a pass, where the core's is 2
+    n_sampled = 0  # products with the Hessian use all rows
+    value_price = 0.02  # relative cost of a value in a pass; 2 for the core
 
     @classmethod
     def prepare(
@@ -93,7 +93,7 @@ class DeviceRows:
         kept: AnyArray | None,
         weights: Floats | None,
     ) -> DeviceRows:
-        """Send the rows to the device and code them there."""
+        """Copy the rows to the device and code them there."""
         order = Order.draw(table.shape[0], kept, seed)
         X = _whole(backend, table)
         cells = [backend.coded(group, order.n_rows) for group in layout.groups]
@@ -118,23 +118,23 @@ class DeviceRows:
 
     @property
     def n_rows(self) -> int:
-        """Rows that count."""
+        """Number of rows of positive weight, or of the sample."""
         return self.places.n_rows if self.n_first is None else self.n_first
 
     @property
     def n_values(self) -> int:
-        """Values that a pass reads."""
+        """Number of values that a pass reads."""
         return self.n_rows * sum(group.n_features for group in self.layout.groups)
 
     @property
     def kept(self) -> AnyArray | None:
-        """Which rows of X count; None: all."""
+        """Mask of the rows of X that are trained on; None if all are."""
         whole = self.places.n_rows == self.n_given
         return None if whole else self.places.of(slice(0, self.n_given)) >= 0
 
     @cached_property
     def groups(self) -> list[_core.Group]:
-        """The groups of the layout over these rows, for the core: a copy of them on the host."""
+        """The groups of the layout over a copy of these rows on the host, for the core."""
         if not self.is_coded:
             return self._coded().groups
         pairs = zip(self.layout.groups, self.cells, strict=True)
@@ -143,7 +143,7 @@ class DeviceRows:
         return [group.core(part) for group, part in parts]
 
     def pool(self, bias: float) -> Pool:
-        """Return room for rows whose products are wanted, intercepts of this bias among them."""
+        """Return an empty pool of rows, whose inner products include intercepts of this bias."""
         return Pool(self.backend, self.cells, self.layout, bias)
 
     def _coded(self) -> DeviceRows:
@@ -153,7 +153,7 @@ class DeviceRows:
         return rows.with_layout(self.layout).first(self.n_rows)
 
     def adopted(self, total: LossSum) -> LossSum:
-        """Return a sum of losses over these rows, computed on the device."""
+        """Return a sum of losses as one over these rows, computed on the device."""
         return on_device(total, self.backend)
 
     def with_layout(self, layout: Layout) -> DeviceRows:
@@ -161,7 +161,7 @@ class DeviceRows:
         return replace(self, layout=layout)
 
     def first(self, n: int) -> DeviceRows:
-        """Return the first n rows alone: a sample, as rows are in random order."""
+        """Return the first n rows alone; as rows are in random order, they are a sample."""
         if n >= self.n_rows:
             return self
         cells = tuple(own.first(n) for own in self.cells)
@@ -170,7 +170,7 @@ class DeviceRows:
     def sampled(
         self, curvature: Curvature, n: int, n_threads: int = 1
     ) -> tuple[DeviceRows, Curvature]:
-        """Return the first n rows and their second derivatives, which stand for all."""
+        """Return the first n rows, and their second derivatives weighted to represent all."""
         n = min(n, self.n_rows)
         return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))
 
@@ -185,7 +185,7 @@ class DeviceRows:
         return replace(self, cells=cells, is_coded=False, pairs=pairs, inverses=inverses)
 
     def placed(self, groups: tuple[PairGroup, ...], table: Table) -> DevicePairs:
-        """Return where the rows stand on surfaces; they are those of the table."""
+        """Return the rows' positions on surfaces; the table is that of these rows."""
         assert table is self.table
         try:
             pairs = DevicePairs.of(self.backend, groups, self.n_rows)
@@ -198,7 +198,7 @@ class DeviceRows:
         return pairs
 
     def nearest(self, chains: Sequence[Chain], table: Table, n: int) -> DeviceGrids:
-        """Return the first n rows as cells of grids; they are those of the table."""
+        """Return the grid cells of the first n rows; the table is that of these rows."""
         assert table is self.table
         surfaces = self.backend.surfaces(chains, np.zeros((0, 4), dtype=np.int64), n)
         self._fill(surfaces)
@@ -209,7 +209,7 @@ class DeviceRows:
             surfaces.fill(piece, self.backend.array(self.places.of(rows)))
 
     def with_pairs(self, layout: Layout, pairs: DevicePairs) -> DeviceRows:
-        """Return the same rows for a layout that has surfaces, too."""
+        """Return the same rows for a layout with surfaces."""
         return replace(self, layout=layout, pairs=pairs)
 
     def without_pairs(self) -> DeviceRows:
@@ -217,25 +217,28 @@ class DeviceRows:
         return replace(self, layout=self.layout.with_pairs([]), pairs=None)
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
-        """Return the scores of all rows."""
+        """Return the scores of all rows, (n_outputs, n_rows)."""
         del n_threads
         return self._wrapped(_scores(self.cells, self.pairs, self.layout, parameters))
 
     def zero_scores(self, n_outputs: int) -> Floats:
-        """Return the scores of parameters that are 0."""
+        """Return the scores of a model with zero parameters, (n_outputs, n_rows)."""
         return self._wrapped(self.backend.zeros((n_outputs, self.n_rows)))
 
     def sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the derivative of sum(R * scores(parameters)) by parameters."""
+        """Return the gradient of sum(R * scores) with respect to the parameters."""
         return self.layout.gather(self.raw_sums(R, n_threads))
 
     def raw_sums(self, R: Floats, n_threads: int = 1) -> Floats:
-        """Return the same derivative by the entries of tables."""
+        """Return the gradient of sum(R * scores) with respect to the tables."""
         del n_threads
         return self.backend.numpy(_sums(self.cells, self.pairs, bare(R, self.backend)))
 
     def blocks(self, H: Floats, n_threads: int = 1) -> list[list[Floats]]:
-        """Return the diagonal blocks of sum_i h_i B_i B_i', per row h of H and group."""
+        """Return the curves' diagonal blocks of sum_i h_i B_i B_i', for each row h of H and group.
+
+        They are bands (n_features, stride, support), on the host.
+        """
         del n_threads
         there = _rows_first(self.cells[0], bare(H, self.backend))
         parts = [own.blocks(there) for own in self.cells]
@@ -251,18 +254,21 @@ class DeviceRows:
     def inverse(
         self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
     ) -> Inverse | None:
-        """Return the inverse of each output's Hessian, from the first rows, on the device."""
+        """Return the inverse of each output's Hessian, computed on the device from first rows."""
         if self.pairs is None:
             return self.inverses.at(self.cells, space, curvature, blocks)
         of_curves = space.over(cast(RowPasses, self.without_pairs()))
         return self.inverses.at(self.cells, of_curves, curvature, blocks, steps=False)
 
     def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:
-        """Return what makes sum_i h_i t_i t_i' of each h (n,), t_i being thinned functions."""
+        """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n,).
+
+        t_i are the values of the thinned functions in row i, and a one.
+        """
         return thinned_products(self.backend, [own.first(n) for own in self.cells], how)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:
-        """Return what `scores` and `sums` would be if X were not rounded, in one reading of it."""
+        """Return `scores` and `sums` for X without rounding, reading it once."""
         del n_threads
         backend, there = self.backend, bare(R, self.backend)
         F, sums = backend.zeros(tuple(there.shape)), backend.zeros(parameters.shape)
@@ -276,41 +282,41 @@ class DeviceRows:
             own, cells, pairs = there[:, at], *self._exact(piece)
             F[:, at] = _scores(cells, pairs, self.layout, parameters)
             counts = np.flatnonzero((own != 0.0).any(axis=0))
-            if 2 * len(counts) < len(piece):  # dual variables of hinges are mostly 0
+            if 2 * len(counts) < len(piece):  # the hinge's dual variables are mostly 0
                 own, (cells, pairs) = own[:, counts], self._exact(piece[counts])
             sums += _sums(cells, pairs, own)
         return self._wrapped(F), self.layout.gather(backend.numpy(sums))
 
     def _exact(self, X: Any) -> tuple[list[Cells], DevicePairs | None]:
-        """Return rows of X on the device as curves and surfaces see them, in full precision."""
+        """Return the rows of X for curves and for surfaces, in full precision."""
         cells = [self.backend.valued(group, X) for group in self.layout.groups]
         return cells, self.pairs and self.pairs.of_values(X)
 
     def place(self, values: AnyArray) -> AnyArray:
-        """Return one value per row of X in the order of training, on the host."""
+        """Return values (n_given,), one per row of X, in training order, on the host."""
         return self.places.place(values)[: self.n_first]
 
     def restore(self, values: AnyArray) -> AnyArray:
-        """Undo place(); rows that do not count get 0."""
+        """Return values in the order of X, the inverse of `place`; 0 for rows of weight 0."""
         return self.places.restore(np.asarray(values))
 
     def order(self) -> Order:
-        """Return the order of training."""
+        """Return the training order."""
         return self.places
 
     def weight(self, weights: Floats | None) -> float:
-        """Return the weight of these rows in all, given that of every row of X (None: 1 each)."""
+        """Return the total weight of these rows, given that of every row of X (None if all 1)."""
         return float(self.n_rows if weights is None else self.place(weights).sum())
 
     def weighted_first(self, weights: Floats | None, n: int) -> tuple[DeviceRows, Floats]:
-        """Return all rows, and their weights: a pass costs little."""
+        """Return all rows and their weights, because a pass over all costs little."""
         del n
         return self, np.ones(self.n_rows) if weights is None else self.place(weights)
 
     def with_gap_means(
         self, over: DeviceRows, weights: Floats | None, n_threads: int
     ) -> DeviceRows:
-        """Return the rows with m_j of groups that have gaps, over these rows or finer ones."""
+        """Return the rows with m_j of groups that have missing values, computed over `over`."""
         if not any(group.has_gaps for group in self.layout.groups):
             return self
         w = np.ones(self.n_rows) if weights is None else self.place(weights)
@@ -334,7 +340,7 @@ def _scores(
 
 
 def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, R: Any) -> Any:
-    """Return the sums of R by the entries of the tables of curves, then of surfaces."""
+    """Return the sums of R over rows by the entries of tables, of curves and then of surfaces."""
     of_surfaces = [] if pairs is None else [pairs.surfaces.sums(R)]
     laid = _rows_first(cells[0], R)
     of_curves = [own.sums(laid).reshape(len(R), -1) for own in cells]
@@ -342,12 +348,12 @@ def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, R: Any) -> Any:
 
 
 def _rows_first(cells: Cells, R: Any) -> Any:
-    """Return R (n_outputs, n_rows) as passes read it: once for all groups."""
+    """Return R (n_outputs, n_rows) in the order and type that passes read, for all groups."""
     return R.astype(cells.real, order="F", copy=False)
 
 
 def _whole(backend: Backend, table: Table) -> Any:
-    """Return X on the device; None if there is no room for it, or it is not all in memory."""
+    """Return X on the device; None if it does not fit, or is on disk."""
     on_device = getattr(table, "on_device", None)
     if on_device is not None:
         return on_device
@@ -361,7 +367,10 @@ def _whole(backend: Backend, table: Table) -> Any:
 def _pieces(
     backend: Backend, table: Table, X: Any, most: int | None = None
 ) -> Iterator[tuple[slice, Any]]:
-    """Yield X on the device: all of it, or some rows at a time, `most` if it is there."""
+    """Yield slices of rows and their values on the device.
+
+    If X is on the device, they are slices of at most `most` rows; otherwise the table's chunks.
+    """
     if X is not None:
         n = table.shape[0]
         for start in range(0, n, most or n):

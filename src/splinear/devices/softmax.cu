@@ -1,19 +1,21 @@
-// Probabilities of OUTPUTS classes: sums over rows, second derivatives, and proofs.
+// Softmax probabilities of OUTPUTS classes: sums over rows, second derivatives and divergences.
 //
-// Defined by the caller:
-//   OUTPUTS   classes: few, as a thread has all products of two of them in registers
-//   REAL      type of what `bends` multiplies
-//   ONLY_...  which kernel is wanted
+// F, R, V and probabilities are (OUTPUTS, n), costs c (n,). Each thread handles one row at a time.
+//
+// Macros defined by the caller:
+//   OUTPUTS   number of classes; few, because a thread holds the products of all pairs in registers
+//   REAL      type of V in `bends`
+//   ONLY_...  the kernel to compile
 
 typedef long long Row;
 
 #if defined(ONLY_moments) || defined(ONLY_shift)
 #define PRODUCTS (OUTPUTS * (OUTPUTS + 1) / 2)
 
-// out (PRODUCTS + OUTPUTS,): sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, p_i being the softmax
-// of F_i + shift; F is (OUTPUTS, n). A row is a thread's. `parts` is room for what every warp has,
-// which the block that comes last adds up, in order; `n_done` counts blocks, and is 0 again then.
-// Returns whether this block is the last, for whose threads `out` is there.
+// out (PRODUCTS + OUTPUTS,) = sum_i c_i p_ki p_mi for k <= m, then sum_i c_i p_ki, with p_i the
+// softmax of F_i + shift. Each warp writes its sums to `parts`, and the last block to finish adds
+// them up, in a fixed order. `n_done` counts finished blocks and is reset to 0. Returns true in the
+// threads of that last block, where `out` can be read.
 __device__ bool add_up(const double* __restrict__ F, const double* __restrict__ cost,
                        const double* shift, double* parts, int* n_done, double* out, Row n) {
     __shared__ int is_last;
@@ -85,9 +87,9 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_shift
-// Solve H x = right by elimination, in place; x is `right` then, and not finite if there is none.
+// Solve H x = right by elimination. x replaces `right`, and is not finite if H is singular.
 __device__ void solve(double H[OUTPUTS][OUTPUTS], double right[OUTPUTS]) {
-    for (int p = 0; p < OUTPUTS; ++p)  // H is positive definite: no rows change places
+    for (int p = 0; p < OUTPUTS; ++p)  // without pivoting, because H is positive definite
         for (int k = p + 1; k < OUTPUTS; ++k) {
             const double factor = H[k][p] / H[p][p];
             for (int m = p + 1; m < OUTPUTS; ++m) H[k][m] -= factor * H[p][m];
@@ -99,10 +101,10 @@ __device__ void solve(double H[OUTPUTS][OUTPUTS], double right[OUTPUTS]) {
     }
 }
 
-// A Newton step of numbers that are added to all scores, told (OUTPUTS + 1,), the last of which says
-// where it has come to: 0 there is more to do, 1 the step was at most `least`, or a number is beyond
-// `most`, 2 there was no step. Then nothing is done any more. See `shifted_classes` in
-// plain_classes.py, which says the same in NumPy.
+// A Newton step of the constants that are added to the scores of each class. told (OUTPUTS + 1,)
+// holds these constants, then a state: 0 to continue; 1 if the step was at most `least` or a
+// constant exceeds `most`; 2 if the step was not finite. If the state is not 0, a launch does
+// nothing. `shifted_classes` in plain_classes.py computes the same in NumPy.
 extern "C" __global__ void __launch_bounds__(256)
     shift(const double* __restrict__ F, const double* __restrict__ cost,
           const double* __restrict__ of_classes, double* told, double* parts, int* n_done,
@@ -138,8 +140,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_classes
-// p (OUTPUTS, n) is the softmax of F, with `minus` taken off where a label is; own (n,) the logarithm of
-// the probability of the label. A row is a thread's.
+// p (OUTPUTS, n) = the softmax of F, minus `minus` for the label of each row; own (n,) = the
+// label's log-probability.
 extern "C" __global__ void __launch_bounds__(256)
     classes(const double* __restrict__ F, const long long* __restrict__ labels,
             double* __restrict__ p, double* __restrict__ own, Row n, double minus) {
@@ -166,8 +168,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_bends
-// out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki; `extra` may be no array: e_i = 0. A row
-// is a thread's, here and below.
+// out (OUTPUTS, n) = c_i p_ki (V_ki - sum_m p_mi V_mi) + e_i V_ki. e is `extra` (n,), or 0 if that
+// is null.
 extern "C" __global__ void __launch_bounds__(256)
     bends(const double* __restrict__ p, const double* __restrict__ cost, const double* extra,
           const REAL* __restrict__ V, REAL* __restrict__ out, Row n) {
@@ -204,8 +206,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_cautious
-// out (n,): what a row costs where its loss is nearly straight, given probabilities p (OUTPUTS, n) and the
-// logarithms `own` of those of labels; see `raised_costs` in plain_classes.py.
+// out (n,) = costs, raised where the loss is nearly linear, given probabilities p (OUTPUTS, n) and
+// the log-probabilities `own` (n,) of the labels; see `raised_costs` in plain_classes.py.
 extern "C" __global__ void __launch_bounds__(256)
     cautious(const double* __restrict__ p, const double* __restrict__ own,
              const double* __restrict__ cost, double* __restrict__ out, Row n) {
@@ -221,8 +223,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 
 #ifdef ONLY_divergences
-// out (n,) = c_i KL(q_i, p_i), p_i being the softmax of F_i and q_i = indicator + R_i / c_i: infinite where
-// these are no probabilities, by more than `rounding`. F and R are (OUTPUTS, n).
+// out (n,) = c_i KL(q_i, p_i), with p_i the softmax of F_i and q_i = indicator + R_i / c_i;
+// infinite if q_i are not probabilities, by more than `rounding`.
 extern "C" __global__ void __launch_bounds__(256)
     divergences(const double* __restrict__ F, const double* __restrict__ R,
                 const long long* __restrict__ labels, const double* __restrict__ cost,

@@ -1,9 +1,9 @@
-"""Steps of Newton's method made wholly on a device, where the functions of all rows are a matrix.
+"""Newton steps computed on a device, if the functions of all rows fit in one matrix.
 
-What `solvers.newton.descent.solve` does by passes over codes, one small call after the other
-with vectors that come and go, are here a few products of matrices. They are in single precision,
-and so is the step; its scores, and with them all that is proven, come from a pass over the rows.
-The intercepts are solved for as other parameters are, and put where the model is least in the end.
+`solvers.newton.descent.solve` makes passes over codes: many small calls, with vectors copied to and
+from the device. Here these are a few matrix products. The products and the step are in single
+precision; the scores of the step, and so all proofs, come from a pass over the rows. Intercepts are
+solved for like other parameters, and at the end set to the minimum of the quadratic model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["DesignSteps", "DeviceInverse"]
 class DeviceInverse:
     """The inverses of Hessians H = L L', one per output, as L^{-1} on the device.
 
-    They are made at one point, and scaled so that the diagonals of H are those at another.
+    H is computed at one point, and may be rescaled to the diagonals at another.
     """
 
     factors: DeviceArray  # (n_outputs, n, n)
@@ -37,30 +37,30 @@ class DeviceInverse:
     frame: Frame
 
     def times(self, theta: Floats) -> Floats:
-        """Multiply theta (n_outputs, n_parameters + 1) by the inverses."""
+        """Return the product of the inverses and theta (n_outputs, n_parameters + 1)."""
         return self.frame.returned(self.times_there(self.frame.sent(theta)))
 
     def times_there(self, vectors: DeviceArray) -> DeviceArray:
-        """Multiply vectors of the frame."""
+        """Return the product of the inverses and vectors of the frame, (n_outputs, n)."""
         scaled = (self.scale * vectors).astype(self.factors.dtype, copy=False)
         return self.scale * self.frame.backend.twice(self.factors, scaled)
 
 
 @dataclass(frozen=True, eq=False)
 class DesignSteps:
-    """Steps by products with a matrix, preconditioned by inverses."""
+    """Newton steps by products with a design matrix, preconditioned by inverses."""
 
     backend: Backend
-    matrix: DeviceArray  # (n_rows, n): the functions of all rows, and ones
+    matrix: DeviceArray  # (n_rows, n): the functions of all rows, then a column of ones
     inverse: DeviceInverse
 
     @property
     def frame(self) -> Frame:
-        """What vectors are."""
+        """The frame of vectors."""
         return self.inverse.frame
 
     def times(self, theta: Floats) -> Floats:
-        """Multiply theta (n_outputs, n_parameters + 1) by the inverses."""
+        """Return the product of the inverses and theta (n_outputs, n_parameters + 1)."""
         return self.inverse.times(theta)
 
     def step(
@@ -72,9 +72,9 @@ class DesignSteps:
         watch: Watch,
         aim: Aim,
     ) -> Step:
-        """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius."""
+        """Return the step s that minimizes gradient's + 1/2 s'H s within the radius."""
         residual = -self.frame.sent(gradient)
-        if space.is_free:  # intercepts have followed the last step
+        if space.is_free:  # intercepts are optimal after the last step
             residual[:, -1] = 0.0
         state = _State(self, curvature, residual, aim, radius)
         while state.n_products < MAX_CG and state.rz > 0.0:
@@ -86,7 +86,7 @@ class DesignSteps:
     def _finished(
         self, space: Space, curvature: Curvature, gradient: Floats, state: _State
     ) -> Step:
-        """Return the step with the scores that the rows themselves have."""
+        """Return the step with scores from a pass over the rows."""
         to = self.frame.returned(state.step)
         scores = space.scores(to)
         if space.is_free:
@@ -99,7 +99,7 @@ class DesignSteps:
         return Step(to, scores, decrease, state.left, state.n_products, length, state.at_edge)
 
     def product(self, curvature: Curvature, direction: DeviceArray) -> DeviceArray:
-        """Multiply by the Hessian."""
+        """Return the product of the Hessian and a direction, (n_outputs, n)."""
         bent = bare(curvature.times(self.scores(direction)), self.backend)
         sums = bent.astype(self.matrix.dtype, copy=False) @ self.matrix
         return sums + direction @ self.frame.stiffness
@@ -110,12 +110,12 @@ class DesignSteps:
         return cast(Floats, RowArray(found, self.backend))
 
     def preconditioned(self, residual: DeviceArray) -> DeviceArray:
-        """Multiply by about the inverse of the Hessian."""
+        """Return the product of the approximate inverse Hessian and a residual."""
         return self.frame.leveled(self.inverse.times_there(residual))
 
 
 class _State:
-    """Conjugate gradients on the way; see `solvers.newton.descent`."""
+    """The state of conjugate gradients; see `solvers.newton.descent`."""
 
     def __init__(
         self,
@@ -134,11 +134,11 @@ class _State:
         self.t, self.at_edge, self.n_products = 0.0, False, 0
 
     def go_on(self) -> bool:
-        """Go to where the model is least along the direction; tell whether to go on from there."""
+        """Minimize the model along the direction, and return whether to continue from there."""
         self.n_products += 1
         product = self.model.product(self.curvature, self.direction)
         bend = float(np.vdot(self.direction, product))
-        if not 0.0 < bend < np.inf:  # there are no more digits
+        if not 0.0 < bend < np.inf:  # rounding dominates
             return False
         self.t, self.at_edge = self.length.go(self.rz / bend)
         self.decrease += self.t * self.rz - 0.5 * self.t * self.t * bend
@@ -149,22 +149,22 @@ class _State:
         return not self.at_edge
 
     def is_enough(self, space: Space) -> bool:
-        """Tell whether the step is as accurate as it has to be."""
+        """Return whether the step is accurate enough."""
         enough = ENOUGH * self.aim.gap
-        # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
+        # The gap of the model is at least rz / 2, because its Hessian is at least the penalty's.
         self.left, frame = np.inf, self.model.frame
         if self.rz <= 2.0 * enough:
-            # Where the step leads matters in a cone alone, of which there is none here.
+            # The end point of the step matters only with a cone, and there is none here.
             self.left = space.gap(frame.returned(self.residual), space.zeros())
         if self.left <= enough:
             return True
-        # Where only the model's own gap is missing, it is worth going on.
+        # If only the model's own gap is too large, it is worth continuing.
         return self.rz <= self.goal and not self.aim.is_near(
             self.model.scores(self.step), self.decrease
         )
 
     def turn(self) -> None:
-        """Take the next direction."""
+        """Choose the next direction."""
         beta = self.rz / self.previous
         self.direction = self.z + beta * self.direction
         self.length.turn(self.t, beta, self.rz)

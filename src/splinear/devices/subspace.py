@@ -1,9 +1,8 @@
-"""Where a quadratic function in a box is least as long as the same bounds hold.
+"""Newton steps of the free variables of box-constrained problems, those at no bound.
 
-Coordinate descent soon finds out which numbers are at a bound, and then takes very many sweeps
-where rows are much alike. So between sweeps the others are solved for together, of all outputs
-at once: a step of Newton's method on what is free, cut off at the bounds, and as long as the
-function falls.
+Coordinate descent soon finds which variables are at a bound, but if rows are similar, it then takes
+very many sweeps. So between sweeps all free variables are solved for jointly, for all outputs at
+once: a Newton step, clipped at the bounds, and only as long as the objective falls.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from splinear.solvers.hinge.box import Box
 
 __all__ = ["free_step", "solved_within"]
 
-MOST_FREE = 4096  # rows of an output: beyond that, matrices would take too long
-GROWTH = 2e-6  # of a diagonal, as products are in single precision
-SHARES = 0.5 ** np.arange(6)  # of a step: the farther, the more is cut off
+MOST_FREE = 4096  # free rows per output; factoring larger matrices would take too long
+GROWTH = 2e-6  # share added to diagonals, because inner products are in single precision
+SHARES = 0.5 ** np.arange(6)  # step lengths to try: of a longer step, more is clipped
 
 
 def free_step(
     backend: Backend, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Return b and the gradient after a step of all that is free, (n_outputs, n_rows) each."""
+    """Return b and the gradient after a step of the free variables, (n_outputs, n_rows) each."""
     free = (b > box.low) & (b < box.high)
     low, high, slope = box.low, box.high, gradient
     if box.shrinkage:  # no sign changes
@@ -39,14 +38,15 @@ def free_step(
 def solved_within(
     backend: Backend, K: DeviceArray, free: DeviceArray, more: DeviceArray, right: DeviceArray
 ) -> DeviceArray:
-    """Return x of (K + diag(more)) x = right over what is free, 0 elsewhere, of every output.
+    """Solve (K + diag(more)) x = right over the free rows of every output; x is 0 elsewhere.
 
-    Arrays are (n_outputs, n_rows). None if there is no such x, or too much is free.
+    Arrays are (n_outputs, n_rows). Returns None if no row is free, too many are, or a matrix is not
+    positive definite.
     """
     m = int(free.sum(axis=1).max())
     if not 0 < m <= MOST_FREE:
         return None
-    rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free ones first
+    rows = np.argsort((~free).astype(np.int8), axis=1)[:, :m]  # free rows first
     at = (backend.array(np.arange(len(free))[:, None]), rows)
     counts = free[at]
     for type_ in (K.dtype, np.dtype(np.float64)):
@@ -60,7 +60,10 @@ def solved_within(
 
 
 def _among(K: DeviceArray, rows: DeviceArray, counts: DeviceArray) -> DeviceArray:
-    """Return K over the rows that count, (n_outputs, m, m); the unit matrix over the others."""
+    """Return K over rows (n_outputs, m), as (n_outputs, m, m).
+
+    Where `counts` is false, rows and columns are those of the identity matrix.
+    """
     both = counts[:, :, None] & counts[:, None, :]
     H = np.where(both, K[rows[:, :, None], rows[:, None, :]], K.dtype.type(0.0))
     diagonal = diagonals(H)
@@ -71,7 +74,7 @@ def _among(K: DeviceArray, rows: DeviceArray, counts: DeviceArray) -> DeviceArra
 def _solved(
     backend: Backend, H: DeviceArray, sizes: DeviceArray, more: DeviceArray, right: DeviceArray
 ) -> DeviceArray:
-    """Return the solutions, if there are any in H's own precision; H is overwritten."""
+    """Return the solutions (n_outputs, m), or None if H's precision is too low; overwrites H."""
     diagonal = diagonals(H)
     diagonal *= 1.0 + GROWTH
     diagonal += more.astype(H.dtype, copy=False)
@@ -90,7 +93,10 @@ def _best_of_path(
     gradient: DeviceArray,
     slope: DeviceArray,
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Go to the best of some points on the way, each cut off at the bounds, or to before it."""
+    """Return b and the gradient after the best of several step lengths.
+
+    Each step is clipped at the bounds, then shortened to where the objective is lowest along it.
+    """
     n_outputs, n = b.shape
     to = b + backend.array(SHARES[:, None, None]) * direction
     moves = np.minimum(np.maximum(to, bounds[0]), bounds[1]) - b  # (n_shares, n_outputs, n)

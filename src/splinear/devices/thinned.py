@@ -1,4 +1,4 @@
-"""How thinned terms hang together, computed where the rows are."""
+"""The coupling of thinned terms, computed on the device of the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ __all__ = ["thinned_products"]
 def thinned_products(
     backend: Backend, cells: Sequence[Cells], how: Thinned
 ) -> Callable[[Iterable[Floats]], Floats]:
-    """Return what makes sum_i h_i t_i t_i' of each h, t_i being thinned functions and a one."""
+    """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n_rows,).
+
+    t_i are the values of the thinned functions in row i, without those that no row reaches, and a
+    one.
+    """
     parts = [own.expanded(_maps(how, g)) for g, own in enumerate(cells)]
     parts.append(backend.array(np.ones((cells[0].n_rows, 1), dtype=parts[0].dtype)))
     reached = np.flatnonzero(np.append(how.places >= 0, True))
@@ -32,7 +36,10 @@ def thinned_products(
 
 
 def _maps(how: Thinned, g: int) -> Floats:
-    """Return the thinned functions of a group by its own, those of gaps last, for each feature."""
+    """Return the matrices from group g's functions to its thinned ones.
+
+    They are (n_features, stride, n_kept), or n_kept + 1 with the indicator of missing values last.
+    """
     group, P = how.layout.groups[g], how.basis(g)
     size, n_kept = P.shape
     one = np.zeros((group.stride, n_kept + group.has_gaps))

@@ -1,25 +1,25 @@
-// Scores of values in single precision where all knots are uniform, for curves of degree 1.
+// Scores of float32 values for curves of degree 1 on uniform knots, in single precision.
 //
-// What `score` in kernels.cu does for all kinds of terms, with few instructions per value. A lane
-// reads four features of a row at a time, and `lanes` of them a row. Between two knots a curve is
-// its value in the middle, plus a slope times the way from there; both are looked up at once, in a
-// column of the table that no other lane of the same half of the warp reads: columns repeat where a
-// warp takes several rows.
+// `score` in kernels.cu does the same for all kinds of terms; here a value takes few instructions.
+// A lane reads four features of a row at a time, and `lanes` lanes share a row. Between two knots a
+// curve is its value at the middle plus a slope times the distance from there. Both are looked up
+// at once, in a column of the table that no other lane of the same half-warp reads; columns repeat
+// if a warp takes several rows.
 //
-// Defined by the caller:
-//   OUTPUTS   how many scores per row
-//   ROWS      how many rows a lane has in flight
-//   GAP       the entry of missing values; -1: there is none
-//   VECTOR    1: four values may be read at once; 0: one by one
-//   ADD       1: the sums are added to what is there; 0: nothing is there yet
+// Macros defined by the caller:
+//   OUTPUTS   outputs per launch
+//   ROWS      rows per lane at a time
+//   GAP       the table entry of missing values; -1 if there is none
+//   VECTOR    1 to read four values at once, 0 to read them one by one
+//   ADD       1 to add the sums to out, 0 to overwrite it
 
 typedef long long Row;
 
-typedef float2 Entry;  // in the middle, slope
+typedef float2 Entry;  // value at the middle, slope
 
 #define COLUMNS 16
 #define LOW (-0.5f)
-#define SHIFT 12582912.0f  // 3 * 2^22: a small number that is added to it is rounded
+#define SHIFT 12582912.0f  // 3 * 2^22: adding it rounds a small number to an integer
 #define SHIFT_BITS 0x4B400000u
 
 struct Quad {
@@ -41,9 +41,10 @@ __device__ __forceinline__ Quad quad_at(const float* from, Row column_stride, in
     return q;
 }
 
-// out (OUTPUTS, n) gets the sum of the curves of n_features. `axes` (n_steps, 4, lanes): how a value
-// x becomes a place, (x - axis.x) * axis.y + axis.z, at most axis.w. `tables` (n_steps, 4, OUTPUTS,
-// entries, COLUMNS). Feature 4 (step * lanes + lane) + k has number (step, k, lane).
+// out (OUTPUTS, n) = the sum of the curves of n_features features. The position of a value x on its
+// axis is (x - axis.x) * axis.y + axis.z, at most axis.w, for axes (n_steps, 4, lanes). Tables are
+// (n_steps, 4, OUTPUTS, entries, COLUMNS). Feature 4 (step * lanes + lane) + k has the index (step,
+// k, lane).
 extern "C" __global__ void __launch_bounds__(512, 2)
     uniform(const float* __restrict__ X, Row row_stride, Row column_stride,
             const float4* __restrict__ axes, const Entry* __restrict__ tables,
@@ -107,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
             const Row i = base + u * at_once + sub;
 #pragma unroll
             for (int o = 0; o < OUTPUTS; ++o) {
-                if (isinf(largest[u])) sum[u][o] = largest[u] - largest[u];  // NaN, seen afterward
+                if (isinf(largest[u])) sum[u][o] = largest[u] - largest[u];  // NaN
                 for (int other = lanes >> 1; other > 0; other >>= 1)
                     sum[u][o] += __shfl_xor_sync(0xffffffffu, sum[u][o], other);
                 if (own == (o * ROWS + u) % lanes && i < n)

@@ -1,4 +1,4 @@
-"""Scores of float32 values on a GPU where knots are uniform: what `uniform.cu` is given."""
+"""Scores of float32 values on a GPU for uniform knots, by the kernel in `uniform.cu`."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ from splinear.model.group import TermGroup
 __all__ = ["SentTables", "UniformTables"]
 
 AT_ONCE = 4  # features that a lane reads at once
-COLUMNS = 16  # of tables: pairs of floats that are looked up in shared memory at once
-MOST_OUTPUTS = 4  # of one pass
-THREADS = 512
-ROWS = 4  # that a lane has in flight
-PER_PROCESSOR = 2  # blocks
-KEPT = 1024  # bytes of shared memory that a block needs beyond its own
-WIDTHS = (1e-30, 1e30)  # of axes that single precision can divide
-FARTHEST = 1e37  # that a value may be subtracted from
+COLUMNS = 16  # columns of a table: pairs of floats that shared memory can deliver at once
+MOST_OUTPUTS = 4  # outputs per pass
+THREADS = 512  # per block
+ROWS = 4  # rows per lane at a time
+PER_PROCESSOR = 2  # blocks per multiprocessor
+KEPT = 1024  # bytes of shared memory that CUDA reserves per block
+WIDTHS = (1e-30, 1e30)  # axes must be within these widths, for single precision
+FARTHEST = 1e37  # axes must start below this, so that values minus it do not overflow
 
 
 @dataclass(frozen=True, eq=False)
 class UniformTables:
-    """The curves of a group, (n_outputs, n_features, stride), all of degree 1.
+    """The curves of a group, all of degree 1.
 
-    Steps are not for single precision: a value at a knot has to be on the right side of it.
-
-    `has_gap`: the last entry of a table is the value where x is missing.
+    Step functions are excluded, because in single precision a value at a knot could be on the wrong
+    side of it.
     """
 
     group: TermGroup
-    tables: Floats
-    has_gap: bool
-    room: int  # bytes of shared memory of a block
+    tables: Floats  # (n_outputs, n_features, stride)
+    has_gap: bool  # whether the last entry of a table is that of missing values
+    room: int  # bytes of shared memory per block
 
     @classmethod
     def of(cls, group: TermGroup, tables: Floats, shared_bytes: int) -> UniformTables | None:
-        """Return curves that the kernel knows, and a block has room for; else None."""
+        """Return the curves if the kernel supports them and they fit in shared memory, or None."""
         basis, has_gap = group.embedding.basis, tables.shape[2] > group.size
         if not isinstance(basis, BSplineBasis) or basis.degree != 1 or not _is_straight(group):
             return None
@@ -52,19 +51,20 @@ class UniformTables:
 
     @property
     def n_entries(self) -> int:
-        """Entries of a table as the kernel has it."""
+        """Number of entries of a table in the kernel."""
         return int(self.group.size) + self.has_gap
 
     @property
     def gap(self) -> int:
-        """The entry of missing values; -1: there is none."""
+        """The entry of missing values; -1 if there is none."""
         return self.n_entries - 1 if self.has_gap else -1
 
     @cached_property
     def lanes(self) -> int:
-        """Lanes that share a row: as few of them as possible idle, if all tables have room.
+        """Number of lanes that share a row.
 
-        Eight read 128 bytes at once; four have been slower, even where fewer of them were idle.
+        The choice leaves as few lanes as possible idle, if all tables then fit in shared memory.
+        Eight lanes read 128 bytes at once; four were slower, even if fewer of them were idle.
         """
         quads = ceil(self.group.n_features / AT_ONCE)
         n_outputs = min(len(self.tables), MOST_OUTPUTS)
@@ -78,19 +78,19 @@ class UniformTables:
 
     @property
     def n_outputs_at_once(self) -> int:
-        """Outputs of one pass."""
+        """Number of outputs per pass."""
         most = min(len(self.tables), MOST_OUTPUTS)
         while self.bytes_per_step(self.lanes, most) > self.room:
             most -= 1
         return most
 
     def bytes_per_step(self, lanes: int, n_outputs: int) -> int:
-        """Return the bytes of shared memory for four features of every lane."""
+        """Return the shared memory, in bytes, for four features per lane."""
         entries = n_outputs * self.n_entries * COLUMNS * 8
         return AT_ONCE * (entries + 16 * lanes)
 
     def axes(self) -> Floats:
-        """Return how values become places, (n_steps, 4, lanes, 4): see `uniform.cu`."""
+        """Return the coefficients of axes, (n_steps, 4, lanes, 4); see `uniform.cu`."""
         axes = self.group.embedding.axes
         slope = _slopes(self.group)
         lo = np.where(slope != 0.0, axes.lo, 0.0)
@@ -113,7 +113,7 @@ class UniformTables:
         return np.ascontiguousarray(columns.transpose(0, 1, 3, 4, 2, 5))
 
     def _laid(self, of_features: Floats) -> Floats:
-        """Return what features have, (n_features, ...), as (n_steps, 4, lanes, ...)."""
+        """Return values of features, (n_features, ...), as (n_steps, 4, lanes, ...)."""
         n, lanes = len(of_features), self.lanes
         n_steps = ceil(ceil(n / AT_ONCE) / lanes)
         padded = np.zeros((n_steps * lanes * AT_ONCE, *of_features.shape[1:]), of_features.dtype)
@@ -124,23 +124,23 @@ class UniformTables:
 
 @dataclass(frozen=True, eq=False)
 class SentTables:
-    """Curves on a device: what the kernel is given whatever the rows are."""
+    """Curves on a device: the arguments of the kernel that do not depend on rows."""
 
     laid: UniformTables
     axes: DeviceArray
-    entries: tuple[DeviceArray, ...]  # of the outputs of one pass each
+    entries: tuple[DeviceArray, ...]  # one per pass, for its outputs
     outputs: tuple[slice, ...]
 
     @classmethod
     def of(cls, laid: UniformTables, backend: Backend) -> SentTables:
-        """Send tables."""
+        """Copy tables to the device."""
         n, most = len(laid.tables), laid.n_outputs_at_once
         outputs = tuple(slice(k, min(k + most, n)) for k in range(0, n, most))
         entries = tuple(backend.array(laid.entries(some)) for some in outputs)
         return cls(laid, backend.array(laid.axes()), entries, outputs)
 
     def write_to(self, out: DeviceArray, X: DeviceArray, backend: Any) -> None:
-        """Write the sums of curves at rows of X, an array of CuPy: scores (n_outputs, n_rows)."""
+        """Write the sums of curves at the rows of X, a CuPy array, to out (n_outputs, n_rows)."""
         laid, axes = self.laid, self.axes
         group, lanes = laid.group, laid.lanes
         room = laid.room // laid.bytes_per_step(lanes, laid.n_outputs_at_once)
@@ -175,14 +175,14 @@ class SentTables:
 
 
 def _is_in_quads(X: Any, n_features: int) -> bool:
-    """Tell whether four values can be read at once: they lie side by side, where that may begin."""
+    """Return whether four values can be read at once: they are contiguous, and aligned."""
     rows, columns = (stride // X.dtype.itemsize for stride in X.strides)
     side_by_side = columns == 1 and rows % AT_ONCE == 0 and n_features % AT_ONCE == 0
     return bool(side_by_side and X.data.ptr % 16 == 0)
 
 
 def _slopes(group: TermGroup) -> Floats:
-    """Return bins per unit of x, 0 where a feature is constant."""
+    """Return the number of bins per unit of x, (n_features,); 0 if a feature is constant."""
     axes = group.embedding.axes
     varies = axes.hi > axes.lo
     width = np.where(varies, axes.hi - axes.lo, 1.0)
@@ -190,7 +190,10 @@ def _slopes(group: TermGroup) -> Floats:
 
 
 def _is_straight(group: TermGroup) -> bool:
-    """Tell whether columns lie side by side, and single precision can place their values."""
+    """Return whether features are neighboring columns with axes that the kernel supports.
+
+    These have uniform knots, and a range that single precision can handle.
+    """
     axes, columns = group.embedding.axes, group.features
     if axes.knots is not None or np.any(axes.first != 0.0) or np.any(np.diff(columns) != 1):
         return False

@@ -1,4 +1,4 @@
-"""The whole Hessian of each output's curves, factored where the rows are."""
+"""The whole Hessian of each output's curves, formed and factored on the device of the rows."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from splinear.solvers.problems.loss_sums import Curvature
 
 __all__ = ["Inverses"]
 
-ROWS_PER_COEFFICIENT = 12  # that the Hessians are made from
-# Of a diagonal, one after the other: sums in single precision have no more digits.
+ROWS_PER_COEFFICIENT = 12  # rows that the Hessians are computed from
+# Shares added to the diagonal, tried in this order, because sums are in single precision.
 GROWTHS = (1e-6, 1e-5, 1e-4, 1e-3)
-AT_ONCE = 2**27  # entries that are made of rows at a time, before unused ones are left out
-MOST_ENTRIES = 2**28  # of a matrix of all rows: steps are then made by products with it
-SAME = 2.0  # times a diagonal or its inverse: up to there the last inverse will do
+AT_ONCE = 2**27  # entries of a design computed at a time, including unused columns
+MOST_ENTRIES = 2**28  # largest design of all rows; up to this size, steps are products with it
+SAME = 2.0  # the last inverse is reused until a diagonal entry has changed by this factor
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The functions of some rows as one matrix, (n_rows, n), the last column being ones."""
+    """The functions of some rows as one matrix, (n_rows, n), whose last column is 1."""
 
     matrix: DeviceArray
     used: AnyArray
 
     @classmethod
     def of(cls, backend: Backend, cells: Sequence[Cells], layout: Layout) -> Design:
-        """Return that of all rows of the cells, by the parameters that a layout uses."""
+        """Return the design of all rows of the cells, with a column per used parameter."""
         maps = [_from_parameters(group) for group in layout.groups]
         used, n = backend.array(np.flatnonzero(np.append(layout.used, True))), cells[0].n_rows
         step, parts = max(1, AT_ONCE // layout.n_parameters), []
@@ -57,7 +57,7 @@ class Design:
 
 
 def _from_parameters(group: TermGroup) -> Floats:
-    """Return the tables of unit vectors, (n_features, stride of tables, stride of parameters)."""
+    """Return the matrices from parameters to tables, (n_features, table stride, stride)."""
     n_features, stride = group.shape
     unit = np.broadcast_to(np.eye(stride)[:, None, :], (stride, n_features, stride))
     return np.ascontiguousarray(group.tables(unit.copy()).transpose(1, 2, 0))
@@ -65,15 +65,15 @@ def _from_parameters(group: TermGroup) -> Floats:
 
 @dataclass(eq=False)
 class Inverses:
-    """Makes inverses, and keeps what the next may be made of: the same rows, and the last one."""
+    """Computes inverses, and keeps the design and the last inverse for reuse."""
 
     backend: Backend
     _kept: Design | None = None
     _diagonal: Floats | None = None
-    _last: DeviceArray = None  # its factors
-    _unit: DeviceArray = None  # what they are multiplied by
+    _last: DeviceArray = None  # factors of the last inverse
+    _unit: DeviceArray = None  # their scale, (n_outputs, n)
     _frame: Frame | None = None
-    _n_grown: int = 0  # of GROWTHS, those that were too small
+    _n_grown: int = 0  # number of GROWTHS that were too small
 
     def at(
         self,
@@ -84,11 +84,11 @@ class Inverses:
         *,
         steps: bool = True,
     ) -> Inverse | None:
-        """Return inverses at a point, from the first rows of the cells.
+        """Return inverses at a point, computed from the first rows of the cells.
 
-        Where products cost more than they do, it is the last one, scaled, as long as diagonals have
-        changed by little. None if there is none, or the matrices would be too large. If `steps`, it
-        may make them itself: there are no terms but these curves.
+        If steps need passes over rows, the last inverse is reused, rescaled, as long as diagonals
+        have changed little. Returns None if the matrices are too large or not positive definite.
+        If `steps`, the model has no terms but these curves, and the result may make steps itself.
         """
         if not forms_hessian(space.layout):
             return None
@@ -107,9 +107,9 @@ class Inverses:
         return DesignSteps(self.backend, design.matrix, inverse) if has_all else inverse
 
     def _factors(self, H: DeviceArray, dtype: Any) -> tuple[DeviceArray, DeviceArray]:
-        """Return what makes diagonals 1 from both sides, and L^{-1} of L L' then, in such a type.
+        """Return a scale s (n_outputs, n) that makes diagonals 1, and L^{-1} of s H s = L L'.
 
-        None in place of it if there are none, whatever is added to diagonals.
+        The factors are of this dtype, or None if they fail for all GROWTHS of the diagonals.
         """
         unit = 1.0 / np.sqrt(np.maximum(diagonals(H), np.finfo(float).tiny))
         H *= unit[:, :, None]
@@ -119,21 +119,21 @@ class Inverses:
         for more in GROWTHS[self._n_grown :]:
             own[...] = before * (1.0 + more)
             found = self.backend.inverse_factors(H.copy())
-            if bool(np.isfinite(found[:, -1]).all()):  # what comes last depends on all
+            if bool(np.isfinite(found[:, -1]).all()):  # the last row depends on all others
                 return unit, found
-            self._n_grown += 1  # the next are like these
+            self._n_grown += 1  # the next matrices will be similar
         self._n_grown = 0
         return unit, None
 
     def _scale(self, diagonal: Floats) -> DeviceArray:
-        """Return what both sides of the last inverse are multiplied by, (n_outputs, n)."""
+        """Return the scale (n_outputs, n) of both sides of the last inverse for a new diagonal."""
         assert self._diagonal is not None
         tiny = np.finfo(float).tiny
         scale = np.sqrt(np.maximum(self._diagonal, tiny) / np.maximum(diagonal, tiny))
         return self.backend.array(np.column_stack([scale, np.ones(len(scale))]))
 
     def _design(self, cells: Sequence[Cells], space: Space, n_parameters: int) -> Design:
-        """Return the functions of all rows, or of as many as an inverse takes."""
+        """Return the design of all rows or, if that is too large, of those an inverse needs."""
         n = space.n_rows
         if n * n_parameters > MOST_ENTRIES:
             n = min(n, ROWS_PER_COEFFICIENT * n_parameters)
@@ -144,7 +144,7 @@ class Inverses:
         return kept if kept.n_rows == n else replace(kept, matrix=kept.matrix[:n])
 
     def _will_do(self, diagonal: Floats) -> bool:
-        """Tell whether the last inverse will do, scaled so that its diagonal is this one."""
+        """Return whether the last inverse can be reused, rescaled to this diagonal."""
         before = self._diagonal
         if before is None or self._last is None or before.shape != diagonal.shape:
             return False
@@ -152,7 +152,7 @@ class Inverses:
 
 
 def _penalized_diagonals(space: Space, blocks: list[list[Floats]]) -> Floats:
-    """Return the diagonals of all Hessians, (n_outputs, n_used)."""
+    """Return the diagonals of all Hessians, penalty included, (n_outputs, n_used)."""
     penalty = _diagonal([group.penalty_bands for group in space.layout.groups])
     return np.stack([(_diagonal(own) + penalty)[space.used] for own in blocks])
 
@@ -165,11 +165,12 @@ def _hessians(
     curvature: Curvature,
     blocks: list[list[Floats]],
 ) -> DeviceArray:
-    """Return the Hessians at a point, from the first rows, which stand for all."""
+    """Return the Hessians at a point, (n_outputs, n, n), from first rows that represent all."""
     n = min(design.n_rows, ROWS_PER_COEFFICIENT * design.matrix.shape[1])
     weights = bare(curvature.diagonal, backend)[:, :n] * (space.n_rows / n)
     H = backend.grams(design.matrix[:n], weights)
-    # Functions that few of these rows reach would be taken for free.
+    # For functions that few of these rows reach, use the diagonal over all rows: their curvature
+    # would be far too small.
     of_all = backend.array(np.stack([_diagonal(own)[space.used] for own in blocks]))
     own = diagonals(H)[:, :-1]
     own[...] = np.where(own < FEW_SAMPLED * of_all, of_all, own)
