@@ -77,7 +77,7 @@ class Box:
 
         `gradient` is K b + d b - t, without the term of e.
         """
-        # So does `violations` in devices/descent.cu; tests/devices/test_pool.py (`same_violations`)
+        # So does `violations` in devices/box.cu; tests/devices/test_pool.py (`same_violations`)
         # compares the two.
         up, down = -gradient, gradient
         if self.shrinkage:
