@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from distributed import Client, Future, TimeoutError, wait
 
 __all__ = ["Waiting", "release"]
+
+Futures: TypeAlias = Sequence[Future[Any]]
 
 POLL = 1.0  # seconds between two looks at the workers
 WARNED = 30.0  # seconds without workers before a warning
@@ -24,7 +26,7 @@ class Waiting:
         self._empty_since: float | None = None
         self._has_warned = False
 
-    def look(self, futures: Sequence[Future[Any]]) -> set[str] | None:
+    def look(self, futures: Futures) -> set[str] | None:
         """Wait for a moment; return None if all are done or one failed, and else the workers."""
         try:
             wait(futures, timeout=POLL)
@@ -36,7 +38,7 @@ class Waiting:
             return workers
         return None
 
-    def until_done(self, futures: Sequence[Future[Any]]) -> None:
+    def until_done(self, futures: Futures) -> None:
         """Wait until all are done or one failed."""
         while self.look(futures) is not None:
             pass
@@ -65,7 +67,7 @@ class Waiting:
             )
 
 
-def release(futures: Iterable[Future[Any]]) -> None:
+def release(futures: Futures) -> None:
     """Let workers forget results, even if a traceback still refers to them."""
     for own in futures:
         own.release()

@@ -35,6 +35,26 @@ THREADS = 256  # threads per block of `lay`
 TYPES = {"f4": "float", "f8": "double", "u2": "unsigned short", "u4": "unsigned int"}
 
 
+@dataclass(frozen=True)
+class SumTables:
+    """How the kernel `add` divides its sums: tables for parts of the outputs, chunks of features.
+
+    `fixed`: sums are integers in global memory, because tables are too large for shared memory.
+    """
+
+    n_parts: int
+    n_chunks: int
+    entries: int
+    each: int  # outputs per part
+    width: int  # lanes per entry and output
+    fixed: bool
+
+    @property
+    def size(self) -> int:
+        """Number of entries in one table."""
+        return self.entries * self.each * self.width
+
+
 @dataclass(frozen=True, eq=False)
 class CudaCells:
     """The rows of one group on the GPU.
@@ -185,51 +205,58 @@ class CudaCells:
 
     def _added(self, R: DeviceArray, *, blocks: bool) -> DeviceArray:
         """Return sums over rows, (n_outputs, n_features, stride * n_bands)."""
-        cp, n_outputs, (n_features, stride) = self.backend.cupy, len(R), self.group.shape
-        lanes, n_chunks = self._shape()
         n_bands = self.group.embedding.basis.support if blocks else 1
-        entries = n_bands * self._entries(stride)
-        out = cp.empty((n_outputs, n_features, stride * n_bands))
+        (n_features, stride), n_outputs = self.group.shape, len(R)
+        out = self.backend.cupy.empty((n_outputs, n_features, stride * n_bands))
         if not n_outputs:
             return out
+        tables = self._tables(n_bands * self._entries(stride), n_outputs)
+        R = R.astype(self.real, order="F", copy=False)
+        if tables.fixed:
+            scale = fixed_scale(R)
+            self._unscale(self._add(R, tables, blocks, scale), scale, tables, out)
+        else:
+            self._total(self._add(R, tables, blocks, 0.0), tables, out)
+        return out
+
+    def _tables(self, entries: int, n_outputs: int) -> SumTables:
+        """Return the tables in which sums over rows are added up."""
         # At least four warps per multiprocessor at a time, if possible.
         parts = batches(n_outputs, self._most_outputs(4 * entries))
-        each, n_parts = parts[0].stop, len(parts)
-        size = entries * each * LANES
-        n_bytes = size * self.real.itemsize
-        fixed = n_bytes > self.backend.shared_bytes
+        each, (lanes, n_chunks) = parts[0].stop, self._shape()
+        fixed = entries * each * LANES * self.real.itemsize > self.backend.shared_bytes
         width = lanes if fixed else LANES
         _check_entries(entries * each * width)
-        R = R.astype(self.real, order="F", copy=False)
-        scale = fixed_scale(R) if fixed else 0.0
-        n_bytes = 0 if fixed else n_bytes
-        warps, grid = self._warps_and_blocks(n_bytes, n_parts * n_chunks)
-        if fixed:
-            sums = cp.zeros((n_parts, n_chunks, entries * each * width), dtype=np.uint64)
+        return SumTables(len(parts), n_chunks, entries, each, width, fixed)
+
+    def _add(self, R: DeviceArray, tables: SumTables, blocks: bool, scale: float) -> DeviceArray:
+        """Return the sums of each warp, or integer sums of all of them in units of 1 / scale."""
+        cp, n_tables = self.backend.cupy, (tables.n_parts, tables.n_chunks)
+        n_bytes = 0 if tables.fixed else tables.size * self.real.itemsize
+        warps, grid = self._warps_and_blocks(n_bytes, tables.n_parts * tables.n_chunks)
+        if tables.fixed:
+            sums = cp.zeros((*n_tables, tables.size), dtype=np.uint64)
         else:
-            sums = cp.empty((n_parts, n_chunks, grid * warps, size), dtype=self.real)
-        kernel = self._kernel("add", each, blocks=blocks, fixed=fixed, n_bytes=warps * n_bytes)
+            sums = cp.empty((*n_tables, grid * warps, tables.size), dtype=self.real)
+        shared = warps * n_bytes
+        kernel = self._kernel("add", tables.each, blocks=blocks, fixed=tables.fixed, n_bytes=shared)
         kernel(
-            (grid, n_chunks, n_parts),
+            (grid, tables.n_chunks, tables.n_parts),
             (warps * LANES,),
             (
                 *self._source(self.group.size if self.group.has_gaps else -1),
                 R,
                 sums,
                 np.int64(self.n_rows),
-                np.int32(n_outputs),
-                np.int32(lanes.bit_length() - 1),
-                np.int32(entries),
-                np.int32(width),
+                np.int32(len(R)),
+                np.int32(self._shape()[0].bit_length() - 1),
+                np.int32(tables.entries),
+                np.int32(tables.width),
                 np.float64(scale),
             ),
-            shared_mem=warps * n_bytes,
+            shared_mem=shared,
         )
-        if fixed:
-            self._unscale(sums, scale, (entries, each), out)
-        else:
-            self._total(sums, (entries, each), out)
-        return out
+        return sums
 
     def _warps_and_blocks(self, n_bytes: int, n_tables: int) -> tuple[int, int]:
         """Return the warps per block of `add`, and the blocks per table.
@@ -245,25 +272,22 @@ class CudaCells:
         return warps, min(most, max(1, self.backend.n_processors * per_processor // n_tables))
 
     def _unscale(
-        self, whole: DeviceArray, scale: float, shape: tuple[int, int], to: DeviceArray
+        self, whole: DeviceArray, scale: float, tables: SumTables, to: DeviceArray
     ) -> None:
         """Write integer sums (n_parts, n_chunks, size) to `to`, divided by the scale."""
-        (lanes, n_chunks), (n_outputs, n_features, kept), (entries, each) = (
-            self._shape(),
-            to.shape,
-            shape,
-        )
-        sums = whole.view(np.int64).astype(np.float64) / scale
-        sums = sums.reshape(-1, n_chunks, entries, each, lanes).transpose(0, 3, 1, 4, 2)
-        sums = sums.reshape(-1, n_chunks * lanes, entries)
+        n_outputs, n_features, kept = to.shape
+        shape = (-1, tables.n_chunks, tables.entries, tables.each, tables.width)
+        sums = (whole.view(np.int64).astype(np.float64) / scale).reshape(shape)
+        sums = sums.transpose(0, 3, 1, 4, 2)
+        sums = sums.reshape(-1, tables.n_chunks * tables.width, tables.entries)
         to[...] = sums[:n_outputs, :n_features, :kept]
 
-    def _total(self, parts: DeviceArray, shape: tuple[int, int], to: DeviceArray) -> None:
+    def _total(self, parts: DeviceArray, tables: SumTables, to: DeviceArray) -> None:
         """Write to `to` the sums over warps of parts (n_parts, n_chunks, n_warps, size)."""
-        (n_parts, n_chunks, n_warps, _), (n_outputs, n_features, kept) = parts.shape, to.shape
-        lanes_log2, (entries, each) = self._shape()[0].bit_length() - 1, shape
-        numbers = n_warps, entries, kept, n_outputs, each, n_features, lanes_log2
-        grid = (kept * each, n_chunks, n_parts)
+        (n_outputs, n_features, kept), n_warps = to.shape, parts.shape[2]
+        lanes_log2 = self._shape()[0].bit_length() - 1
+        numbers = n_warps, tables.entries, kept, n_outputs, tables.each, n_features, lanes_log2
+        grid = (kept * tables.each, tables.n_chunks, tables.n_parts)
         self._kernel("total", 1)(grid, (LANES, LANES), (parts, to, *map(np.int32, numbers)))
 
     def _shape(self) -> tuple[int, int]:

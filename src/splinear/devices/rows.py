@@ -12,7 +12,7 @@ from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
-from splinear.devices.backend import Backend, Cells, Surfaces, is_supported
+from splinear.devices.backend import Backend, Cells, DeviceArray, Surfaces, is_supported
 from splinear.devices.losses import on_device
 from splinear.devices.pairs import DeviceGrids, DevicePairs
 from splinear.devices.pool import Pool
@@ -70,7 +70,7 @@ class DeviceRows:
     n_given: int
     seed: int
     table: Table
-    X: Any = None  # on the device; None if it does not fit
+    X: DeviceArray = None  # on the device; None if it does not fit
     is_coded: bool = True
     n_first: int | None = None
     plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
@@ -287,7 +287,7 @@ class DeviceRows:
             sums += _sums(cells, pairs, own)
         return self._wrapped(F), self.layout.gather(backend.numpy(sums))
 
-    def _exact(self, X: Any) -> tuple[list[Cells], DevicePairs | None]:
+    def _exact(self, X: DeviceArray) -> tuple[list[Cells], DevicePairs | None]:
         """Return the rows of X for curves and for surfaces, in full precision."""
         cells = [self.backend.valued(group, X) for group in self.layout.groups]
         return cells, self.pairs and self.pairs.of_values(X)
@@ -331,7 +331,7 @@ class DeviceRows:
 
 def _scores(
     cells: Sequence[Cells], pairs: DevicePairs | None, layout: Layout, parameters: Floats
-) -> Any:
+) -> DeviceArray:
     tables = layout.tables(parameters)
     found = None if pairs is None else pairs.scores(tables[:, layout.n_of_curves :])
     for own, table in zip(cells, layout.split(tables), strict=True):
@@ -339,7 +339,7 @@ def _scores(
     return found
 
 
-def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, R: Any) -> Any:
+def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, R: DeviceArray) -> DeviceArray:
     """Return the sums of R over rows by the entries of tables, of curves and then of surfaces."""
     of_surfaces = [] if pairs is None else [pairs.surfaces.sums(R)]
     laid = _rows_first(cells[0], R)
@@ -347,7 +347,7 @@ def _sums(cells: Sequence[Cells], pairs: DevicePairs | None, R: Any) -> Any:
     return np.concatenate([*of_curves, *of_surfaces], axis=1)
 
 
-def _rows_first(cells: Cells, R: Any) -> Any:
+def _rows_first(cells: Cells, R: DeviceArray) -> DeviceArray:
     """Return R (n_outputs, n_rows) in the order and type that passes read, for all groups."""
     return R.astype(cells.real, order="F", copy=False)
 
