@@ -274,11 +274,20 @@ def test_targets_and_weights_that_are_too_large(C, data):
     X, targets = data
     with pytest.raises(ValueError, match=r"Targets of up to 3\..e\+40 are too large"):
         fit("squared error", X, 1e40 * targets["squared error"], C=C)
+    with pytest.raises(
+        ValueError, match=r"sample_weight adds up to inf, and must not exceed 1e\+30"
+    ):
+        AdditiveClassifier(C=C).fit(X, targets["logistic"], sample_weight=np.full(300, 1e307))
+
+
+def test_weights_of_classes_that_are_too_large(data):
+    X, targets = data
+    model = AdditiveClassifier(C=1.0, class_weight={0: 1e307, 1: 1e307})
     with (
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(ValueError, match="losses is not finite"),
     ):
-        AdditiveClassifier(C=C).fit(X, targets["logistic"], sample_weight=np.full(300, 1e307))
+        model.fit(X, targets["logistic"] > 0)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
