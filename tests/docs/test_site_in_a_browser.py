@@ -34,12 +34,16 @@ document.querySelectorAll("img").forEach((own) => own.setAttribute("loading", "e
 const done = arguments[arguments.length - 1];
 const images = [...document.querySelectorAll("img")];
 const wide = document.documentElement;
-Promise.all(images.map((own) => own.decode().catch(() => null))).then(() => done({
-  broken: images.filter((own) => !own.naturalWidth).map((own) => own.src),
-  overflow: wide.scrollWidth - wide.clientWidth,
-  theme: wide.dataset.theme,
-  words: document.querySelector("main").innerText.length,
-}));
+const look = () => {
+  if (!images.every((own) => own.complete)) return setTimeout(look, 10);
+  done({
+    broken: images.filter((own) => !own.naturalWidth).map((own) => own.src),
+    overflow: wide.scrollWidth - wide.clientWidth,
+    theme: wide.dataset.theme,
+    words: document.querySelector("main").innerText.length,
+  });
+};
+look();
 """
 
 
