@@ -17,7 +17,8 @@ std::vector<Number> copied(const Array& array) {
 
 ArrowGroup arrow_group(const Cube<double>& bands, const Table<bool>& used,
                        const Table<double>& mean, const Table<double>& ties, double s,
-                       std::int64_t n_threads) {
+                       const Table<double>& line, const Table<double>& times,
+                       const Vector<double>& line_precision, std::int64_t n_threads) {
     const int n = threads(n_threads);
     nb::gil_scoped_release release;
     return {{copied<double>(bands), bands.shape(1), bands.shape(2), n},
@@ -25,7 +26,8 @@ ArrowGroup arrow_group(const Cube<double>& bands, const Table<bool>& used,
             copied<double>(mean),
             copied<double>(ties),
             s,
-            n};
+            n,
+            {copied<double>(line), copied<double>(times), copied<double>(line_precision)}};
 }
 
 Bands as_bands(const Cube<double>& bands) { return {as_span(bands), bands.shape(2)}; }
@@ -83,9 +85,11 @@ void bind_arrow(nb::module_& m) {
             "Whether all blocks are positive definite; others cannot be solved with.");
     m.def("arrow_group", &arrow_group, nb::arg("bands").noconvert(), nb::arg("used").noconvert(),
           nb::arg("mean").noconvert(), nb::arg("ties").noconvert(), nb::arg("of_intercept"),
-          nb::arg("n_threads"),
+          nb::arg("line").noconvert(), nb::arg("times").noconvert(),
+          nb::arg("line_precision").noconvert(), nb::arg("n_threads"),
           "bands (n_features, stride, n_bands); used and ties (n_features, stride); mean "
-          "(n_features, size), or (0, 0) for a group without missing values.");
+          "(n_features, size), or (0, 0) for a group without missing values; line and times "
+          "(n_features, stride) and line_precision (n_features,), or empty ones.");
     m.def("penalized_bands", &penalized, nb::arg("blocks").noconvert(),
           nb::arg("penalty").noconvert(), nb::arg("used").noconvert(),
           nb::arg("levels").noconvert(), nb::arg("of_level"), nb::arg("most"), nb::arg("n_threads"),

@@ -18,9 +18,14 @@ using Rows = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;  // each row mus
 
 void make_penalty(GroupPenalty* self, const AnyPenalty& penalty, const Table<bool>& used,
                   const Table<double>& weights, const Vector<double>& variance,
-                  const Vector<double>& missing_variance, bool has_levels) {
+                  const Vector<double>& missing_variance, const Cube<double>& bends,
+                  const Vector<double>& bend_variance, const Table<double>& line,
+                  const Vector<double>& line_variance, bool has_levels) {
     new (self) GroupPenalty(penalty, {used.data(), used.data() + used.size()}, as_span(weights),
-                            as_span(variance), as_span(missing_variance), has_levels);
+                            as_span(variance), as_span(missing_variance),
+                            {as_span(bends), as_span(bend_variance), as_span(line),
+                             as_span(line_variance)},
+                            has_levels);
 }
 
 // Calls use(first, last, start) for ranges [first, last) of all features, in parallel; `start` is
@@ -139,9 +144,13 @@ void bind_step(nb::module_& m) {
                              "The penalty of a group's features, with their variances.")
         .def("__init__", &make_penalty, nb::arg("penalty"), nb::arg("used").noconvert(),
              nb::arg("weights").noconvert(), nb::arg("variance").noconvert(),
-             nb::arg("missing_variance").noconvert(), nb::arg("has_levels"),
+             nb::arg("missing_variance").noconvert(), nb::arg("bends").noconvert(),
+             nb::arg("bend_variance").noconvert(), nb::arg("line").noconvert(),
+             nb::arg("line_variance").noconvert(), nb::arg("has_levels"),
              "used (n_features, stride); weights (n_features, size); variance (n_features,); "
-             "missing_variance (n_features,), or (0,) for a group without missing values.")
+             "missing_variance (n_features,), or (0,) for a group without missing values; bends "
+             "(n_features, size, 2), bend_variance (n_features,), line (n_features, size) and "
+             "line_variance (n_features,), or empty ones.")
         .def("add_pull", &add_pull, nb::arg("theta").noconvert(), nb::arg("to").noconvert(),
              nb::arg("n_threads"),
              "to += S theta, in place, for rows of parameters of all features.")

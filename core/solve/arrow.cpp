@@ -1,6 +1,7 @@
 #include "solve/arrow.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -44,30 +45,57 @@ void to_parameters(const ArrowGroup& group, std::size_t j, double* out) noexcept
 
 ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_used,
                        std::vector<double> the_mean, std::vector<double> tied, double s,
-                       int n_threads)
+                       int n_threads, Lines the_lines)
     : blocks(std::move(the_blocks)),
       used(std::move(is_used)),
       mean(std::move(the_mean)),
       ties(std::move(tied)),
       solved(n_parameters()),
-      remainder(n_features()) {
+      remainder(n_features()),
+      lines(std::move(the_lines.times)) {
     must_be("the size of used, one per parameter,", used.size(), n_parameters());
     must_be("the number of ties, one per parameter,", ties.size(), n_parameters());
     if (!mean.empty())
         must_be("the size of mean, n_features x size,", mean.size(), n_parameters() - n_features());
+    must_be("the number of lines, one per parameter,", the_lines.line.size(), lines.size());
+    if (!lines.empty()) {
+        must_be("the number of lines, one per parameter,", lines.size(), n_parameters());
+        must_be("the number of precisions of lines", the_lines.precision.size(), n_features());
+    }
+    const auto add_line = [&](std::size_t j) {
+        const std::size_t i = j * stride();
+        std::vector<double> of_line(&lines[i], &lines[i] + stride());
+        double* p = &lines[i];
+        blocks.solve(j, j + 1, p);
+        for (std::size_t k = 0; k < stride(); ++k) p[k] = the_lines.line[i + k] - p[k];
+        const double along = std::max(dot(of_line.data(), p, stride()), 0.0);
+        const double root = std::sqrt(the_lines.precision[j] + along);
+        for (std::size_t k = 0; k < stride(); ++k) p[k] = root > 0.0 ? p[k] / root : 0.0;
+    };
     parallel_pieces(0, std::ssize(remainder), std::ptrdiff_t{features_at_once}, n_threads,
                     [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
                         const auto first = static_cast<std::size_t>(begin);
                         const auto last = static_cast<std::size_t>(end);
                         for (std::size_t i = first * stride(); i < last * stride(); ++i)
                             solved[i] = ties[i] = used[i] ? ties[i] / s : 0.0;
-                        blocks.solve(first, last, &solved[first * stride()]);
+                        for (std::size_t j = first; j < last && !lines.empty(); ++j) add_line(j);
+                        solve_blocks(first, last, &solved[first * stride()]);
                         for (std::size_t j = first; j < last; ++j) {
                             const std::size_t i = j * stride();
                             const double own = s * dot(&ties[i], &solved[i], stride());
                             remainder[j] = std::max(1.0 - own, least_remainder);
                         }
                     });
+}
+
+void ArrowGroup::solve_blocks(std::size_t first, std::size_t last, double* x) const {
+    std::vector<double> along(lines.empty() ? 0 : last - first);
+    for (std::size_t j = first; j < first + along.size(); ++j)
+        along[j - first] = dot(&lines[j * stride()], x + (j - first) * stride(), stride());
+    blocks.solve(first, last, x);
+    for (std::size_t j = first; j < first + along.size(); ++j)
+        for (std::size_t k = 0; k < stride(); ++k)
+            x[(j - first) * stride() + k] += along[j - first] * lines[j * stride() + k];
 }
 
 std::vector<ArrowPart> arrow_parts(std::span<const ArrowGroup* const> groups) {
@@ -97,7 +125,7 @@ std::size_t checked_size(std::span<const ArrowGroup* const> groups) {
 }
 
 void solve_part(const ArrowPart& part, double s, const double* r, double r_intercept, double* out,
-                double* tilts) noexcept {
+                double* tilts) {
     const ArrowGroup& group = *part.group;
     const std::size_t stride = group.stride();
     for (std::size_t j = part.first; j < part.last; ++j) {
@@ -106,7 +134,7 @@ void solve_part(const ArrowPart& part, double s, const double* r, double r_inter
         const double* ties = &group.ties[j * stride];
         for (std::size_t k = 0; k < stride; ++k) to[k] -= ties[k] * r_intercept;
     }
-    group.blocks.solve(part.first, part.last, out);
+    group.solve_blocks(part.first, part.last, out);
     for (std::size_t j = part.first; j < part.last; ++j, out += stride) {
         const double* ties = &group.ties[j * stride];
         const double* solved = &group.solved[j * stride];

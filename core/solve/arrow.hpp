@@ -17,21 +17,37 @@
 
 namespace splinear {
 
+// The lines of a group's curves, for ArrowGroup.
+struct Lines {
+    std::vector<double> line;       // l_j, n_features x stride; empty without lines
+    std::vector<double> times;      // H_j l_j, n_features x stride
+    std::vector<double> precision;  // 1 / v_j; infinite for a curve without a line
+};
+
 // The features of one group. M_j and u_j are in terms of tables, in which a missing value has a
 // value of its own. The vectors that are solved for are in terms of parameters, in which it has a
 // deviation from the curve's mean (see docs/mathematics.md, Gaps).
+//
+// In a group whose penalty has lines (CurveParts), theta_j is a curve g_j plus b_j times the line
+// l_j, where g_j has the banded block B_j and b_j the penalty 1 / v_j. With H_j the block without
+// the penalty, p_j = l_j - B_j^{-1} H_j l_j and sigma_j = 1 / v_j + l_j'H_j p_j, eliminating b_j gives
+// M_j^{-1} = B_j^{-1} + p_j p_j' / sigma_j.
 struct ArrowGroup {
-    BandedBlocks blocks;             // M_j, factored
+    BandedBlocks blocks;             // B_j, factored: M_j without lines
     std::vector<std::uint8_t> used;  // n_features x stride; 0: the parameter is fixed at 0
     std::vector<double> mean;        // m_j, n_features x size; empty: no missing values
     std::vector<double> ties;        // u_j / s, n_features x stride
     std::vector<double> solved;      // M_j^{-1} u_j / s, n_features x stride
     std::vector<double> remainder;   // 1 - u_j'M_j^{-1}u_j / s, one per feature
+    std::vector<double> lines;       // p_j / sqrt(sigma_j), n_features x stride; empty without lines
 
     // `tied` holds the u_j. Throws std::invalid_argument for arrays of the wrong size. If
     // blocks.is_definite() is false, the group cannot be solved with.
     ArrowGroup(BandedBlocks blocks, std::vector<std::uint8_t> used, std::vector<double> mean,
-               std::vector<double> tied, double s, int n_threads = 1);
+               std::vector<double> tied, double s, int n_threads = 1, Lines lines = {});
+
+    // Multiplies x, `stride` numbers for each of the features [first, last), by M_j^{-1}, in place.
+    void solve_blocks(std::size_t first, std::size_t last, double* x) const;
 
     std::size_t n_features() const noexcept { return blocks.n_blocks(); }
     std::size_t stride() const noexcept { return blocks.size(); }
@@ -59,7 +75,7 @@ std::size_t checked_size(std::span<const ArrowGroup* const> groups);
 // and `out` point to the parameters of its first feature; `r_intercept` is the intercept's entry
 // of the right side. Writes u_j'out_j / s, by which feature j lowers the intercept, to `tilts`.
 void solve_part(const ArrowPart& part, double s, const double* r, double r_intercept, double* out,
-                double* tilts) noexcept;
+                double* tilts);
 
 // Multiplies each of the vectors r by the inverse of the preconditioner. A vector holds the
 // parameters of all groups, then the intercept. The result does not depend on n_threads.

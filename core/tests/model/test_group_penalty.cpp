@@ -21,15 +21,26 @@ std::vector<double> draw_all(std::size_t count, double least, std::uint64_t seed
     return out;
 }
 
-// A penalty of three features; the last coefficient of the second is not used.
-GroupPenalty make(bool has_missing, bool has_levels) {
+// A penalty of three features; the last coefficient of the second is not used. The first difference
+// is a level, which does not bend.
+GroupPenalty make(bool has_missing, bool has_levels, bool has_bends = false) {
     const std::size_t stride = has_missing ? size + 1 : size;
     std::vector<std::uint8_t> used(n * stride, 1);
     std::vector<double> weights = draw_all(n * size, 0.5, 1);
     used[stride + size - 1] = 0;
     weights[2 * size - 1] = 0.0;
     const auto missing = has_missing ? draw_all(n, 0.5, 3) : std::vector<double>{};
-    return {DifferencePenalty(1, size, 2), used, weights, draw_all(n, 0.5, 2), missing, has_levels};
+    std::vector<double> rows = draw_all(2 * n * size, 0.5, 4);
+    for (std::size_t j = 0; j < n; ++j) std::fill_n(&rows[2 * j * size], 2, 0.0);
+    std::fill_n(&rows[2 * (2 * size - 2)], 2, 0.0);
+    const auto variance = draw_all(n, 0.01, 9);
+    return {DifferencePenalty(1, size, 2),
+            used,
+            weights,
+            draw_all(n, 0.5, 2),
+            missing,
+            has_bends ? Bends{rows, variance} : Bends{},
+            has_levels};
 }
 
 std::vector<double> pull(const GroupPenalty& penalty, const std::vector<double>& theta) {
@@ -47,8 +58,9 @@ std::vector<double> draw_used(const GroupPenalty& penalty, std::uint64_t seed) {
 
 // S is symmetric, soften() inverts it, and g'S^{-1} g = theta'S theta for g = S theta.
 void softness_undoes_stiffness() {
-    for (const bool has_missing : {false, true}) {
-        const GroupPenalty penalty = make(has_missing, false);
+    for (const int kind : {0, 1, 2, 3}) {
+        const bool has_missing = kind % 2 == 1;
+        const GroupPenalty penalty = make(has_missing, false, kind > 1);
         const auto theta = draw_used(penalty, 5);
         const auto other = draw_used(penalty, 6);
         const auto g = pull(penalty, theta);
@@ -68,6 +80,28 @@ void softness_undoes_stiffness() {
         for (std::size_t i = 0; i < 2 * penalty.stride(); ++i)
             CHECK(some[i] == g[penalty.stride() + i]);
     }
+}
+
+// The penalty is that of the differences plus that of the bends, written out.
+void bends_are_added() {
+    const GroupPenalty plain = make(false, false);
+    const GroupPenalty bent = make(false, false, true);
+    const std::vector<double> rows = draw_all(2 * n * size, 0.5, 4);
+    const auto variance = draw_all(n, 0.01, 9);
+    const auto theta = draw_used(plain, 5);
+    const auto energy = [&](const GroupPenalty& penalty) {
+        const auto g = pull(penalty, theta);
+        return std::inner_product(g.begin(), g.end(), theta.begin(), 0.0);
+    };
+    double expected = 0.0;
+    for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t k = 1; k + 1 < (j == 1 ? size - 1 : size); ++k) {
+            const double* a = &theta[j * size + k];
+            const double* row = &rows[2 * (j * size + k)];
+            const double bend = row[0] * (a[0] - a[-1]) + row[1] * (a[1] - a[0]);
+            expected += bend * bend / variance[j];
+        }
+    CHECK(near(energy(bent) - energy(plain), expected, 1e-12));
 }
 
 // After take_levels() the level of a curve is 0; after take_slopes() the gradient along it is.
@@ -95,16 +129,22 @@ void wrong_sizes_are_refused() {
     const std::vector<std::uint8_t> used(n * size, 1);
     const std::vector<double> weights(n * size, 1.0);
     const std::vector<double> t(n, 1.0);
-    CHECK(is_refused([&] { GroupPenalty(penalty, {1}, weights, t, {}, false); }));
-    CHECK(is_refused([&] { GroupPenalty(penalty, used, t, t, {}, false); }));
-    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, {}, {}, false); }));
-    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, t, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, {1}, weights, t, {}, {}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, t, t, {}, {}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, {}, {}, {}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, t, {}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {weights, t}, false); }));
+    const std::vector<double> rows(2 * n * size, 1.0);
+    CHECK(!is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {rows, {}}, false); }));
+    CHECK(is_refused(
+        [&] { GroupPenalty(penalty, used, weights, t, {}, {rows, weights}, false); }));
 }
 
 }  // namespace
 
 int main() {
     softness_undoes_stiffness();
+    bends_are_added();
     levels_are_taken_off();
     wrong_sizes_are_refused();
     return result();

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import Backend, DeviceArray
@@ -90,9 +91,10 @@ def _stiffness(backend: Backend, space: Space, n: int) -> DeviceArray:
     """Return the penalty matrix, (n, n)."""
     entries = list(penalty_entries(space.layout, numbered(space.used)))
     rows, columns, values = (np.concatenate(own) for own in zip(*entries, strict=True))
+    summed = sparse.coo_array((values, (rows, columns)), shape=(n, n)).tocsr().tocoo()
     out = backend.zeros((n * n,))
-    at = np.append(rows * n + columns, n * n - 1)
-    out[backend.array(at)] = backend.array(np.append(values, space.stiffness_of_b))
+    at = np.append(summed.row.astype(np.int64) * n + summed.col, n * n - 1)
+    out[backend.array(at)] = backend.array(np.append(summed.data, space.stiffness_of_b))
     return out.reshape(n, n)
 
 

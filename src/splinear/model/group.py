@@ -14,6 +14,8 @@ from splinear._caching import cached_property, sharing
 from splinear._types import AnyArray, Floats
 from splinear.curves.embedding import Embedding, bounded, reciprocals
 from splinear.curves.form import Form
+from splinear.model.parts import Parts
+from splinear.penalties import DifferencePenalty
 
 __all__ = ["Extrapolation", "TermGroup"]
 
@@ -40,7 +42,7 @@ class TermGroup:
         1/2 sum_j sum_k w_jk (T^{-1} coef_j)_k^2 / s_j^2 + 1/2 sum_j d_j^2 / g_j,
 
     with T = D_d^{-1} for B-splines (in general, the inverse of the penalty's D) and w_jk = 1 unless
-    `edges` says otherwise. Parameters and tables are (n_features, stride): the coefficients,
+    `edges` says otherwise; with `parts` it is that of their module. Parameters and tables are (n_features, stride): the coefficients,
     followed by one number for gaps if the group has any. In parameters this number is d_j, in
     tables f_j(gap).
 
@@ -59,6 +61,9 @@ class TermGroup:
         g_j; unused if the group has no gaps.
     edges : ndarray of shape (n_features, size) or None
         w_jk; None if all are 1.
+    parts : Parts or None
+        The lines and bends of B-splines under D_1 whose smoothness is chosen; None if there are
+        none.
     gap_share : ndarray of shape (n_features,) or None
         The share of the training rows that have a gap; None without gaps.
     levels : tuple of tuple, or None
@@ -77,6 +82,7 @@ class TermGroup:
     missing_variance: Floats
     extrapolation: Extrapolation = Extrapolation.CONSTANT
     edges: Floats | None = None
+    parts: Parts | None = None
     gap_share: Floats | None = None
     levels: tuple[tuple[object, ...], ...] | None = None
     periods: Floats | None = None
@@ -110,6 +116,7 @@ class TermGroup:
             mean=self.mean[at],
             missing_variance=self.missing_variance[at],
             edges=None if self.edges is None else self.edges[at],
+            parts=None if self.parts is None else self.parts.of_features(at),
             gap_share=None if self.gap_share is None else self.gap_share[at],
             levels=None if self.levels is None else tuple(self.levels[int(k)] for k in at),
             periods=None if self.periods is None else self.periods[at],
@@ -274,18 +281,23 @@ class TermGroup:
     @cached_property
     def core_penalty(self) -> _core.GroupPenalty:
         """The compiled twin of the penalty, with variances and edge weights."""
+        parts, none = self.parts, np.empty(0)
         return _core.GroupPenalty(
             self._core_penalty,
             self.used,
             self.edge_weights,
             np.ascontiguousarray(self.embedding.variance),
             np.ascontiguousarray(self.missing_variance) if self.has_gaps else np.empty(0),
+            np.empty((0, 0, 2)) if parts is None else np.ascontiguousarray(parts.bends),
+            none if parts is None else np.ascontiguousarray(parts.bend_variance),
+            np.empty((0, 0)) if parts is None else np.ascontiguousarray(parts.line),
+            none if parts is None else np.ascontiguousarray(parts.line_variance),
             self.has_level,
         )
 
     @cached_property
     def penalty_bands(self) -> Floats:
-        """The bands of the penalty's matrix, (n_features, stride, bandwidth + 1).
+        """The bands of the penalty's matrix, without lines, (n_features, stride, bandwidth + 1).
 
         Entry [j, k, p] is entry (k, k + p) of the matrix of feature j.
         """
@@ -294,11 +306,33 @@ class TermGroup:
         # These matrices only determine steps, so entries that would overflow may be clipped.
         largest = max(1.0, float(bands.max(initial=0.0)), -float(bands.min(initial=0.0)))
         bands *= np.minimum(stiffness, MOST_STIFF / largest)[:, None, None]
+        if self.parts is not None:
+            assert isinstance(penalty, DifferencePenalty)
+            bent = self.parts.bend_bands(penalty.held)
+            bent[..., : bands.shape[2]] += bands
+            bands = bent
         if not self.has_gaps:
             return bands
-        out = np.zeros((*self.shape, penalty.bandwidth + 1))
+        out = np.zeros((*self.shape, bands.shape[2]))
         out[:, : self.size], out[:, -1, 0] = bands, self._stiffness[1]
         return out
+
+    def lines(self) -> tuple[Floats, Floats, Floats]:
+        """Return the lines of all curves, what they lower the penalty by, and their precisions.
+
+        The lines l_j are (n_features, stride); the penalty's matrix is that of `penalty_bands` less
+        c_j v_j v_j', returned as sqrt(c_j) v_j, (n_features, stride); the precisions of lines are
+        infinite where there is none, (n_features,).
+        """
+        assert self.parts is not None
+        line, lowered = np.zeros(self.shape), np.zeros(self.shape)
+        penalty, size = self.embedding.penalty, self.size
+        line[:, :size] = np.where(self.used[:, :size], penalty.integrate(self.parts.line), 0.0)
+        pull, c = self.parts.line_pull(self._stiffness[0])
+        lowered[:, :size] = np.sqrt(c)[:, None] * penalty.difference_transpose(pull)
+        variance = self.parts.line_variance
+        precision = np.divide(1.0, variance, out=np.full_like(variance, np.inf), where=variance > 0)
+        return line, np.where(self.used, lowered, 0.0), precision
 
     @property
     def _core_penalty(self) -> _core.Penalty:
@@ -385,14 +419,19 @@ class TermGroup:
     def scaled(self, factor: float) -> TermGroup:
         """Return the group with all variances multiplied by a factor."""
         variance, missing_variance = self.embedding.variance, self.missing_variance
-        return self.with_variance(factor * variance, factor * missing_variance, self.edges)
+        parts = None if self.parts is None else self.parts.scaled(factor)
+        return self.with_variance(factor * variance, factor * missing_variance, self.edges, parts)
 
     def with_variance(
-        self, variance: Floats, missing_variance: Floats, edges: Floats | None = None
+        self,
+        variance: Floats,
+        missing_variance: Floats,
+        edges: Floats | None = None,
+        parts: Parts | None = None,
     ) -> TermGroup:
-        """Return the group with other variances s_j^2 and g_j, and other edge weights."""
+        """Return the group with other variances s_j^2 and g_j, edge weights and parts."""
         embedding, gaps = self.embedding.with_variance(variance), bounded(missing_variance)
-        other = replace(self, embedding=embedding, missing_variance=gaps, edges=edges)
+        other = replace(self, embedding=embedding, missing_variance=gaps, edges=edges, parts=parts)
         as_before = np.array_equal(gaps > 0, self.missing_variance > 0)
         if embedding.used is self.embedding.used and (as_before or not self.has_gaps):
             return sharing(self, _LASTING, other)

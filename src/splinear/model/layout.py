@@ -177,20 +177,27 @@ class Layout:
 
     @cached_property
     def variances(self) -> Floats:
-        """s_j^2 of all curves and g_j of all gaps, group by group."""
+        """s_j^2 of all curves, g_j of their gaps, and those of bends and lines, group by group."""
         parts = [np.zeros(0)]
         for group in self.groups:
-            parts += [group.embedding.variance, group.missing_variance][: 1 + group.has_gaps]
+            parts += [group.embedding.variance]
+            parts += [group.missing_variance] if group.has_gaps else []
+            if group.parts is not None:
+                parts += [group.parts.bend_variance, group.parts.line_variance]
         return np.concatenate(parts)
 
     def with_variances(self, variances: Floats, edges: Sequence[Floats | None]) -> Layout:
         """Return the layout with other `variances`, and other edge weights of each group."""
         groups, rest = [], variances
         for group, own in zip(self.groups, edges, strict=True):
-            n, end = group.n_features, (1 + group.has_gaps) * group.n_features
-            gaps = rest[n:end] if group.has_gaps else group.missing_variance
-            groups.append(group.with_variance(rest[:n], gaps, own))
-            rest = rest[end:]
+            n = group.n_features
+            variance, rest = rest[:n], rest[n:]
+            gaps, parts = group.missing_variance, group.parts
+            if group.has_gaps:
+                gaps, rest = rest[:n], rest[n:]
+            if parts is not None:
+                parts, rest = parts.with_variances(rest[:n], rest[n : 2 * n]), rest[2 * n :]
+            groups.append(group.with_variance(variance, gaps, own, parts))
         return self.with_groups(groups)
 
     def scaled(self, factor: float) -> Layout:

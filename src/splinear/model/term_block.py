@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from splinear._caching import cached_property
 from splinear._types import Floats
@@ -128,12 +129,11 @@ class TermBlock:
 
     def _prior(self, group: TermGroup) -> Floats:
         free, size = self.group.used[0], group.size
-        weights = group.edge_weights[0]
-        root = np.divide(
-            group.embedding.variance[0], weights, out=np.zeros(size), where=weights > 0
-        )
+        used = group.used[0, :size]
+        of_differences = np.zeros((size, size))
+        of_differences[np.ix_(used, used)] = _root(group)
         out = np.zeros((group.stride, group.stride))
-        out[:size, :size] = group.embedding.penalty.integrate(np.diag(np.sqrt(root))).T
+        out[:size, :size] = group.embedding.penalty.integrate(of_differences.T).T
         if group.has_gaps:
             out[-1, -1] = np.sqrt(group.missing_variance[0])
         return out[np.ix_(free, free)]
@@ -174,13 +174,26 @@ class TermBlock:
     def _whitened(self) -> Floats:
         """Return L^{-1} times the fitted curve's parameters, (n_free,)."""
         group = self.group
-        stiffness, of_gap = group._stiffness
+        used = group.used[0, : group.size]
         out = np.zeros(group.stride)
-        coef = np.where(group.used[0, : group.size], self.parameters[: group.size], 0.0)
-        out[: group.size] = np.sqrt(stiffness[0]) * group.embedding.penalty.difference(coef)
+        coef = np.where(used, self.parameters[: group.size], 0.0)
+        differences = group.embedding.penalty.difference(coef)[used]
+        out[: group.size][used] = solve_triangular(_root(group), differences, lower=True)
         if group.has_gaps:
-            out[-1] = np.sqrt(of_gap[0]) * self.parameters[-1]
+            out[-1] = np.sqrt(group._stiffness[1][0]) * self.parameters[-1]
         return np.asarray(out[group.used[0]])
+
+
+def _root(group: TermGroup) -> Floats:
+    """Return the lower triangular L with L L' the covariance of the used differences."""
+    size, parts = group.size, group.parts
+    used, precision = group.used[0, :size], group.precision[0, :size]
+    if parts is None:
+        return np.diag(1.0 / np.sqrt(precision[used]))
+    M = _dense(parts.step_bands(precision[None])[0])[np.ix_(used, used)]
+    inverse = np.linalg.inv(np.linalg.cholesky(M))
+    line = np.sqrt(parts.line_variance[0]) * parts.line[0, used]
+    return np.asarray(np.linalg.qr(np.vstack([inverse, line]), mode="r").T)
 
 
 def _dense(bands: Floats) -> Floats:

@@ -44,6 +44,8 @@ class Advice:
     most_coefficients : int or None
         Largest number of coefficients of all curves of a term together. If there would be more,
         features get fewer pieces, but at least `LEAST_BINS`. None for no limit.
+    extrapolation : Extrapolation
+        For `extrapolation="auto"`.
     """
 
     n_bins: int
@@ -51,6 +53,7 @@ class Advice:
     few: int = 33
     without_level: bool = False
     most_coefficients: int | None = None
+    extrapolation: Extrapolation = Extrapolation.CONSTANT
 
     def shared_by(self, n_values: NDArray[np.intp]) -> Advice:
         """Return the advice for features with these numbers of distinct values (n_features,).

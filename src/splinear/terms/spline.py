@@ -85,10 +85,11 @@ class Spline(Term):
         Which way the curve may bend, over the training range; beyond it only with
         extrapolation="linear". Needs a degree of at least 1, and pieces of equal width for degrees
         2 and 3, which knots="auto" then chooses.
-    extrapolation : {"constant", "linear", "error"}, default="constant"
+    extrapolation : {"auto", "constant", "linear", "error"}, default="auto"
         How a value outside the training range is treated in prediction. "constant": as the nearest
         end of the range. "linear": the curve continues as a straight line with its slope at that
-        end. "error": it raises an error.
+        end. "error": it raises an error. "auto": "linear" where smoothness is chosen from at most
+        1,000 rows, whose range new rows often leave, and "constant" otherwise.
     scale : {"unit", "native"}, default="unit"
         s^2 is 1 / n_bins ("unit": every feature counts as if it ran from 0 to 1), or the width of a
         bin in the feature's own units ("native"). It matters under a fixed C. In a sparse table
@@ -114,7 +115,7 @@ class Spline(Term):
         "knots": [StrOptions(set(RULES)), "array-like"],
         "monotone": [StrOptions(set(WAYS)), None],
         "curvature": [StrOptions(set(BENDS)), None],
-        "extrapolation": [StrOptions({how.value for how in Extrapolation})],
+        "extrapolation": [StrOptions({how.value for how in Extrapolation} | {"auto"})],
         "scale": [StrOptions({"unit", "native"})],
         "through_zero": [StrOptions({"auto"}), "boolean"],
     }
@@ -127,7 +128,7 @@ class Spline(Term):
         knots: Literal["auto", "uniform", "quantile"] | Sequence[float] | Floats = "auto",
         monotone: Literal["increasing", "decreasing"] | None = None,
         curvature: Literal["convex", "concave"] | None = None,
-        extrapolation: Literal["constant", "linear", "error"] = "constant",
+        extrapolation: Literal["auto", "constant", "linear", "error"] = "auto",
         scale: Literal["unit", "native"] = "unit",
         through_zero: bool | Literal["auto"] = "auto",
     ) -> None:
@@ -314,10 +315,14 @@ class Spline(Term):
         embedding = Embedding.of(axes, basis, int(self.penalty_order), native=native)
         if advice.without_level:
             embedding = embedding.without_level()
-        return self._finished(features[at], data, embedding)
+        return self._finished(features[at], data, embedding, advice.extrapolation)
 
     def _finished(
-        self, features: NDArray[np.intp], data: ColumnData, embedding: Embedding
+        self,
+        features: NDArray[np.intp],
+        data: ColumnData,
+        embedding: Embedding,
+        advised: Extrapolation = Extrapolation.CONSTANT,
     ) -> TermGroup:
         # The deviation of a gap has the variance of one bin's step, also for a constant column with
         # gaps, which has no bins; a column with gaps only has no deviation.
@@ -332,7 +337,9 @@ class Spline(Term):
             embedding,
             bool(data.has_gap[features].any()),
             np.asarray(missing_variance, dtype=np.float64),
-            extrapolation=Extrapolation(self.extrapolation),
+            extrapolation=advised
+            if self.extrapolation == "auto"
+            else Extrapolation(self.extrapolation),
             form=self.form,
         )
 

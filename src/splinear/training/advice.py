@@ -5,12 +5,19 @@ docs/defaults.md gives the evidence for them; benchmarks/defaults.py measures it
 
 from __future__ import annotations
 
+import numpy as np
+
+from splinear.model.group import Extrapolation
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 
 __all__ = ["advise_fixed", "advise_smooth"]
 
 MANY, FEW = 128, 10  # bins where smoothness is chosen, and in the paper's classifier
+# Where smoothness is chosen from few rows, curves get as many pieces as rows tell apart, and 40 at
+# most up to 2,000 rows: more make them rougher, not better (docs/small_tables.md).
+ROWS_PER_BIN, LEAST_BINS, BINS_OF_FEW, MORE_ROWS_PER_BIN = 6, 8, 40, 50
+STRAIGHT = 1_000  # rows up to which curves continue as straight lines beyond the training range
 WIDE = 200  # number of columns from which on even features with few values get FEW bins
 MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bins
 
@@ -22,12 +29,16 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
     """
     if not chosen or table.is_sparse:
         return advise_fixed(table)
+    n_rows = table.shape[0]
+    most = min(MANY, max(BINS_OF_FEW, n_rows // MORE_ROWS_PER_BIN))
+    n_bins = int(np.clip(n_rows // ROWS_PER_BIN, LEAST_BINS, most))
     return Advice(
-        MANY,
+        n_bins,
         quantiles=True,
-        few=MANY + 1,
+        few=n_bins + 1,
         without_level=True,
         most_coefficients=MOST_COEFFICIENTS,
+        extrapolation=Extrapolation.LINEAR if n_rows <= STRAIGHT else Extrapolation.CONSTANT,
     )
 
 

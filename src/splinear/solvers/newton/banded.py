@@ -6,11 +6,11 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from splinear import _core
-from splinear._types import Floats
+from splinear._types import AnyArray, Floats
 from splinear.model.factoring import factor_with
 from splinear.model.group import TermGroup
 
-__all__ = ["factored", "penalized_bands"]
+__all__ = ["band_products", "factored", "penalized_bands"]
 
 
 def factored(
@@ -25,9 +25,14 @@ def factored(
     bands = penalized_bands(group, blocks, n_threads, of_level)
     mean = np.ascontiguousarray(group.mean) if group.has_gaps else np.empty((0, 0))
 
+    lines = np.empty((0, 0)), np.empty((0, 0)), np.empty(0)
+    if group.parts is not None:
+        line, _, precision = group.lines()
+        lines = line, band_products(blocks, line, group.used), precision
+
     def factor(matrix: Floats) -> _core.ArrowGroup:
         tied = np.ascontiguousarray(ties)
-        found = _core.arrow_group(matrix, group.used, mean, tied, of_b, n_threads)
+        found = _core.arrow_group(matrix, group.used, mean, tied, of_b, *lines, n_threads)
         if not found.is_definite:
             raise LinAlgError("a block is not positive definite")
         return found
@@ -35,10 +40,23 @@ def factored(
     return factor_with(factor, bands, bands[:, :, 0])
 
 
+def band_products(bands: Floats, x: Floats, used: AnyArray) -> Floats:
+    """Return the products of symmetric matrices, bands (n, m, n_bands), with vectors x (n, m).
+
+    Rows and columns that are not `used` (n, m) count as 0.
+    """
+    x = np.where(used, x, 0.0)
+    out = bands[..., 0] * x
+    for p in range(1, min(bands.shape[1:])):
+        out[:, :-p] += bands[:, :-p, p] * x[:, p:]
+        out[:, p:] += bands[:, :-p, p] * x[:, :-p]
+    return np.where(used, out, 0.0)
+
+
 def penalized_bands(
     group: TermGroup, blocks: Floats, n_threads: int, of_level: float = 0.0
 ) -> Floats:
-    """Return blocks (n_features, stride, support) plus the penalty, for the used parameters.
+    """Return blocks (n_features, stride, support) plus the penalty without lines, where used.
 
     Other parameters have a one on the diagonal, so that every block can be factored. The bands are
     (n_features, stride, n_bands): entry [j, k, p] is entry (k, k + p) of the matrix of feature j.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
+from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from splinear import _core
 from splinear._caching import cached_property
@@ -15,10 +16,11 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.newton.banded import penalized_bands
+from splinear.curves.embedding import reciprocals
+from splinear.solvers.newton.banded import band_products, penalized_bands
 from splinear.solvers.newton.iterate import Iterate
 
-__all__ = ["Measures", "posterior_variances"]
+__all__ = ["Measures", "PartsPosterior", "posterior_variances"]
 
 TINY = float(np.finfo(np.float64).tiny)
 AT_ONCE = 2**22  # entries of the matrices that are inverted at once
@@ -35,27 +37,39 @@ class Measures:
     variance : ndarray of shape (n_features, stride)
         The mean of Var(d_jk) over outputs, likewise.
     n_outputs : int
+    parts : OfParts or None
+        The same of the bends and lines of the curves; None if these have no such penalty. Then d
+        are the steps without those of the line.
     """
 
     group: TermGroup | PairGroup
     squares: Floats
     variance: Floats
     n_outputs: int
+    parts: OfParts | None = None
 
     @classmethod
     def of(cls, points: list[Iterate], g: int, group: TermGroup) -> Measures:
         """Return the measures of group g of curves at the models of all outputs."""
         squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
+        parts = None if group.parts is None else OfParts.none(group)
         for point in points:
             theta = point.space.layout.split(point.parameters)[g]
             ties = point.space.layout.split(point.ties)[g]
             of_b = np.maximum(point.bends, TINY)
             u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
             blocks = [own[g] for own in point.blocks]
-            squares += (group.differences(theta) ** 2).sum(axis=0)
-            variance += _variances_of_all(group, blocks, u, point.space.n_threads)
             n_outputs += len(u)
-        return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
+            if parts is None:
+                squares += (group.differences(theta) ** 2).sum(axis=0)
+                variance += _variances_of_all(group, blocks, u, point.space.n_threads)
+                continue
+            for own, block, tied in zip(group.differences(theta), blocks, u, strict=True):
+                posterior = PartsPosterior.of(group, block, tied, point.space.n_threads)
+                squares += parts.add(group, own, posterior) ** 2
+                variance += posterior.steps
+        parts = None if parts is None else parts.divided(n_outputs)
+        return cls(group, squares / n_outputs, variance / n_outputs, n_outputs, parts)
 
     @classmethod
     def of_pairs(cls, points: list[Iterate], g: int, group: PairGroup) -> Measures:
@@ -77,14 +91,100 @@ class Measures:
 
     @cached_property
     def freedom(self) -> Floats:
-        """1 - w_jk Var(d_jk) / t_j, summed over outputs."""
+        """The degrees of freedom of each difference: 1 - w_jk Var(d_jk) / t_j, over all outputs.
+
+        With parts, the 1 is the same share of the variance before any rows were seen.
+        """
         share = self.group.used - self.group.precision * self.variance
+        if self.parts is not None:
+            share += self.group.precision * self.parts.prior_of_steps - self.group.used
         return self.n_outputs * np.minimum(np.maximum(share, 0.0), 1.0)
 
     @cached_property
     def edf(self) -> Floats:
         """Degrees of freedom of every term, including its gap."""
-        return np.asarray(self.freedom.sum(axis=1))
+        own = self.freedom.sum(axis=1)
+        return np.asarray(own if self.parts is None else own + self.parts_freedom.sum(axis=0))
+
+    @cached_property
+    def parts_freedom(self) -> Floats:
+        """The degrees of freedom of all bends, then of all lines, (2, n_features)."""
+        assert self.parts is not None
+        return self.n_outputs * np.stack([self.parts.bend_freedom, self.parts.line_freedom])
+
+
+@dataclass
+class OfParts:
+    """The posterior of the bends e and the slopes b of the lines of one group, per output.
+
+    Attributes
+    ----------
+    group : TermGroup
+    squares, variance, prior : ndarray of shape (n_features, size)
+        The means over outputs of e_jk^2 and Var(e_jk), and Var(e_jk) before any rows were seen.
+    line_squares, line_variance : ndarray of shape (n_features,)
+        The means over outputs of b_j^2 and Var(b_j).
+    prior_of_steps : ndarray of shape (n_features, stride)
+        Var(d_jk) before any rows were seen.
+    """
+
+    group: TermGroup
+    squares: Floats
+    variance: Floats
+    prior: Floats
+    line_squares: Floats
+    line_variance: Floats
+    prior_of_steps: Floats
+
+    @classmethod
+    def none(cls, group: TermGroup) -> OfParts:
+        """Return the sums before those of any output are added."""
+        n, size = group.n_features, group.size
+        of_steps, prior = _prior_variances(group)
+        empty, none = np.zeros((n, size)), np.zeros(n)
+        return cls(group, empty, empty.copy(), prior, none, none.copy(), of_steps)
+
+    def add(self, group: TermGroup, steps: Floats, posterior: PartsPosterior) -> Floats:
+        """Add the numbers of one output, with these differences (n_features, stride).
+
+        Return the differences without those of the line.
+        """
+        parts, size = group.parts, group.size
+        assert parts is not None
+        slopes = parts.slopes(steps[:, :size], group.precision[:, :size])
+        own = steps.copy()
+        own[:, :size] -= slopes[:, None] * parts.line
+        self.squares += parts.bends_of(own[:, :size]) ** 2
+        self.variance += posterior.bends
+        self.line_squares += slopes**2
+        self.line_variance += posterior.lines
+        return own
+
+    def divided(self, n_outputs: int) -> OfParts:
+        """Return the means over outputs."""
+        return replace(
+            self,
+            squares=self.squares / n_outputs,
+            variance=self.variance / n_outputs,
+            line_squares=self.line_squares / n_outputs,
+            line_variance=self.line_variance / n_outputs,
+        )
+
+    @property
+    def bend_freedom(self) -> Floats:
+        """The degrees of freedom of every curve's bends, (n_features,)."""
+        assert self.group.parts is not None
+        precision = reciprocals(self.group.parts.bend_variance)[:, None]
+        share = precision * (self.prior - self.variance)
+        return np.asarray(np.minimum(np.maximum(share, 0.0), 1.0).sum(axis=1))
+
+    @property
+    def line_freedom(self) -> Floats:
+        """The degrees of freedom of every line, (n_features,)."""
+        assert self.group.parts is not None
+        variance = self.group.parts.line_variance
+        share = (variance > 0) - reciprocals(variance) * self.line_variance
+        return np.asarray(np.minimum(np.maximum(share, 0.0), 1.0))
 
 
 def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1) -> Floats:
@@ -104,6 +204,122 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: 
     left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
     variance += group.differences(x) ** 2 / left[:, None]
     return np.where(group.used, variance, 0.0)
+
+
+@dataclass(frozen=True)
+class PartsPosterior:
+    """Posterior variances of one output's curves in a group with parts.
+
+    Attributes
+    ----------
+    steps : ndarray of shape (n_features, stride)
+        Var(d_jk) of the steps without those of the line; of gaps, that of the deviation.
+    bends : ndarray of shape (n_features, size)
+        Var(e_jk).
+    lines : ndarray of shape (n_features,)
+        Var(b_j).
+    """
+
+    steps: Floats
+    bends: Floats
+    lines: Floats
+
+    @classmethod
+    def of(
+        cls, group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1
+    ) -> PartsPosterior:
+        """Compute the variances; the arguments are those of `posterior_variances`.
+
+        A curve is g + b l. With B the block of g and its penalty, H that of the rows alone and p =
+        l - B^{-1} H l, the covariance of the curve's coefficients is B^{-1} + p p' / sigma, with
+        sigma = 1 / t_line + l'H p the precision of b. (The inverse of the matrix itself, in which
+        b has been eliminated, would cancel.)
+        """
+        parts, size = group.parts, group.size
+        assert parts is not None
+        line, _, precision = group.lines()
+        of_line = band_products(blocks, line, group.used)
+        bands = penalized_bands(group, blocks, n_threads)
+
+        def inverses(matrices: Floats) -> tuple[Floats, Floats]:
+            return band_inverses(matrices, np.stack([of_line, u]))
+
+        V, (solved, of_u) = factor_with(inverses, bands, bands[:, :, 0])
+        V = np.where(group.used[..., None], V, 0.0)
+        p = np.where(group.used, line - solved, 0.0)
+        sigma = precision + np.maximum((of_line * p).sum(axis=1), 0.0)
+        slope = (p * u).sum(axis=1) / sigma  # of the coefficients that follow the intercept
+        x = np.where(group.used, of_u, 0.0) + slope[:, None] * p
+        left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
+        steps, bends = _step_variances(group, V), _bend_variances(group, V)
+        # Beside B^{-1}, the curve g moves with b and with the intercept.
+        for moved, variance in ((p - line, 1.0 / sigma), (x - slope[:, None] * line, 1.0 / left)):
+            d = group.differences(moved)
+            steps += d**2 * variance[:, None]
+            bends += parts.bends_of(d[:, :size]) ** 2 * variance[:, None]
+        return cls(
+            np.where(group.used, steps, 0.0),
+            np.where(parts.has_bends, bends, 0.0),
+            1.0 / sigma + slope**2 / left,
+        )
+
+
+def _step_variances(group: TermGroup, V: Floats) -> Floats:
+    """Return Var(d_jk), (n_features, stride), given bands of the coefficients' covariance."""
+    out, size = V[..., 0].copy(), group.size
+    out[:, 1:size] += V[:, : size - 1, 0] - 2.0 * V[:, : size - 1, 1]
+    return out
+
+
+def _bend_variances(group: TermGroup, V: Floats) -> Floats:
+    """Return Var(e_jk), (n_features, size), given bands of the coefficients' covariance."""
+    assert group.parts is not None
+    V, rows = V[:, : group.size], group.parts.bends
+    before, after = -rows[:, 1:-1, 0], rows[:, 1:-1, 1]
+    here = -before - after
+    out = np.zeros(V.shape[:2])
+    out[:, 1:-1] = (
+        before**2 * V[:, :-2, 0]
+        + here**2 * V[:, 1:-1, 0]
+        + after**2 * V[:, 2:, 0]
+        + 2.0 * before * here * V[:, :-2, 1]
+        + 2.0 * here * after * V[:, 1:-1, 1]
+        + 2.0 * before * after * V[:, :-2, 2]
+    )
+    return out
+
+
+def _prior_variances(group: TermGroup) -> tuple[Floats, Floats]:
+    """Return Var(d_jk), (n_features, stride), and Var(e_jk) before any rows were seen."""
+    parts, n = group.parts, group.size
+    assert parts is not None
+    bands = parts.step_bands(np.where(group.used[:, :n], group.precision[:, :n], 1.0))
+
+    def inverses(matrices: Floats) -> tuple[Floats, Floats]:
+        return band_inverses(matrices, np.zeros((0, *matrices.shape[:2])))
+
+    V, _ = factor_with(inverses, bands, bands[:, :, 0])
+    left, right = parts.bends[..., 0], parts.bends[..., 1]
+    of_bends = left**2 * V[..., 0] + 2.0 * left * right * V[..., 1]
+    of_bends[:, :-1] += (right**2)[:, :-1] * V[:, 1:, 0]
+    of_steps = np.zeros(group.shape)
+    of_steps[:, :n] = V[..., 0]
+    if group.has_gaps:
+        of_steps[:, -1] = group.missing_variance
+    return np.where(group.used, of_steps, 0.0), np.where(parts.has_bends, of_bends, 0.0)
+
+
+def band_inverses(bands: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """Return the entries of M_j^{-1} inside the bands (n, m, n_bands), and M_j^{-1} x_j of all x.
+
+    x is (n_vectors, n, m).
+    """
+    n, m, n_bands = bands.shape
+    lower = np.ascontiguousarray(np.moveaxis(bands, 2, 0)).reshape(n_bands, n * m)
+    factor = cholesky_banded(lower, lower=True, check_finite=False)
+    V = _core.band_inverse(np.ascontiguousarray(factor)).reshape(n_bands, n, m)
+    solved = cho_solve_banded((factor, True), x.reshape(len(x), n * m).T, check_finite=False)
+    return np.moveaxis(V, 0, 2), np.ascontiguousarray(solved.T).reshape(x.shape)
 
 
 def _variances_of_all(group: TermGroup, blocks: list[Floats], u: Floats, n_threads: int) -> Floats:

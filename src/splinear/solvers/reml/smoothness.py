@@ -27,7 +27,7 @@ noise. docs/defaults.md shows their benefit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.model.parts import Parts
 from splinear.penalties import DifferencePenalty
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
@@ -57,6 +58,8 @@ SETTLED_LOSSES = 2e-3  # relative change of the losses in a turn's step
 MOST_CHANGE = 1e3  # of a variance in one turn
 LEAST_NOISE = 1e-4  # of the variance of the targets; curves through all points have no optimum
 GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
+# On tables with fewer rows, steps of a curve do not get weights of their own: these follow noise.
+ROWS_FOR_EDGES = 5_000
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -135,6 +138,9 @@ def _turns(
 ) -> Iterator[Smoothness]:
     """Yield the result of every turn, until little changes."""
     first = rows.layout if how.pooled else _with_static_weights(rows.layout)
+    first = first if how.pooled or how.in_all else _with_parts(first)
+    has_many = rows.n_rows >= ROWS_FOR_EDGES
+    can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
     layout = first if begin is None else begin.layout
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
     pace = None if how.in_all else Pace()
@@ -156,7 +162,10 @@ def _turns(
         if how.pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
-            new = _updated_layout(layout, first, measures, noise, pace, with_edges=n_turns > 1)
+            has_edges = [n_turns > 1 and can for can in can_have_edges]
+            new = _updated_layout(
+                layout, first, measures, noise, pace, has_edges, of_pairs=n_turns > 1
+            )
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
         yield Smoothness(layout, tuple(edf), [_start(p) for p in found], n_turns, rows.n_rows)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
@@ -234,12 +243,14 @@ def _updated_layout(
     measures: list[Measures],
     noise: float,
     pace: Pace | None,
+    has_edges: Sequence[bool],
     *,
-    with_edges: bool,
+    of_pairs: bool,
 ) -> Layout:
     """Return the layout with the variances and weights that follow from the measures.
 
-    `pace` lengthens the steps of curves, unless it is None.
+    `pace` lengthens the steps of curves, unless it is None. `has_edges` says which groups of curves
+    get weights of steps, and `of_pairs` whether surfaces do.
     """
     n = len(layout.groups)
     curves = list(zip(layout.groups, first.groups, measures[:n], strict=True))
@@ -249,22 +260,25 @@ def _updated_layout(
     variances = _variances(layout.variances, first.variances, squares / noise, freedom)
     if pace is not None:
         variances = pace.lengthened(layout.variances, variances, first.variances)
-    has_edges = [with_edges and _has_steps(group) for group in layout.groups]
     edges = [
         _edges(at_first.embedding.used, at_first.edges, measure, noise) if has else group.edges
         for has, (group, at_first, measure) in zip(has_edges, curves, strict=True)
     ]
-    surfaces = [_updated_pairs(*those, noise, with_edges=with_edges) for those in pairs]
+    surfaces = [_updated_pairs(*those, noise, with_edges=of_pairs) for those in pairs]
     return layout.with_variances(variances, edges).with_pairs(surfaces)
 
 
 def _explained(group: TermGroup, measure: Measures) -> Floats:
-    """Return sum_k w_jk d_jk^2 and e_j of all curves, then of gaps if there are any, (2, n)."""
+    """Return sum_k w_jk d_jk^2 and e_j of all curves, then of gaps, bends and lines if there are."""
     n, squares, freedom = group.size, measure.squares, measure.freedom
     of_curves = [(squares[:, :n] * group.edge_weights).sum(axis=1), freedom[:, :n].sum(axis=1)]
     both = np.stack(of_curves)
     if group.has_gaps:
         both = np.column_stack([both, [squares[:, -1], freedom[:, -1]]])
+    if (parts := measure.parts) is not None:
+        of_bends, of_lines = measure.parts_freedom
+        both = np.column_stack([both, [parts.squares.sum(axis=1), of_bends]])
+        both = np.column_stack([both, [parts.line_squares, of_lines]])
     both[0] *= measure.n_outputs
     return both
 
@@ -340,6 +354,39 @@ def _with_static_weights(layout: Layout) -> Layout:
         variance, missing_variance = group.embedding.variance, group.missing_variance
         groups.append(group.with_variance(variance, missing_variance, _static_weights(group)))
     return layout.with_groups(groups)
+
+
+def _with_parts(layout: Layout) -> Layout:
+    """Return the layout with a penalty of steps and one of bends for each B-spline curve.
+
+    Under D_1 and D_2: D_2 also penalizes the slope at the left end, as hard as a bend, so that a
+    curve would not be fitted like its mirror image.
+    """
+    return layout.with_groups([_in_parts(group) if _has_parts(group) else group for group in layout.groups])
+
+
+def _has_parts(group: TermGroup) -> bool:
+    penalty, embedding = group.embedding.penalty, group.embedding
+    is_curve = isinstance(embedding.basis, BSplineBasis) and group.levels is None
+    is_smooth = isinstance(penalty, DifferencePenalty) and penalty.order in (1, 2)
+    can_bend = embedding.basis.degree > 0 and embedding.basis.size > 2
+    return is_curve and is_smooth and can_bend and not embedding.through_zero
+
+
+def _in_parts(group: TermGroup) -> TermGroup:
+    embedding = group.embedding
+    penalty = replace(embedding.penalty, order=1)
+    embedding = replace(embedding, penalty=penalty)
+    used = embedding.used.copy()
+    used[:, 0] = False  # what is left of a level
+    widths = np.ones(used.shape)
+    for j in range(group.n_features):
+        knots = embedding.axes.knots_of(j)
+        if knots is not None and embedding.basis.degree == 1:
+            gaps = np.diff(knots)
+            widths[j, 1 : len(knots)] = 0.5 + 0.5 * gaps / gaps.mean()
+    parts = Parts.between(used, widths, embedding.variance)
+    return replace(group, embedding=embedding, parts=parts)
 
 
 def _static_weights(group: TermGroup) -> Floats:

@@ -14,6 +14,7 @@ from splinear.model.chains import Chain
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
+from splinear.model.parts import Parts
 from splinear.training.running import one_blas_thread
 from splinear.training.state.checking import Fields, Plain, plain_array
 from splinear.training.state.curves import embedding_from, embedding_plain
@@ -22,6 +23,7 @@ __all__ = ["model_from", "model_plain"]
 
 Levels = Mapping[int, tuple[object, ...]]  # the levels of each categorical feature
 
+PARTS = "bends bend_variance line line_variance"
 MOST_NODES = 66  # upper bound per feature of a pair, which has at most 63 bins
 
 
@@ -86,11 +88,30 @@ def _group_plain(group: TermGroup) -> Plain:
         "missing_variance": plain_array(group.missing_variance),
         "extrapolation": group.extrapolation.value,
         "edges": _maybe(group.edges),
+        "parts": None if group.parts is None else _parts_plain(group.parts),
         "gap_share": _maybe(group.gap_share),
         "has_levels": group.levels is not None,
         "periods": _maybe(group.periods),
         "form": None if form is None else {"monotone": form.monotone, "curvature": form.curvature},
     }
+
+
+def _parts_plain(parts: Parts) -> Plain:
+    return {
+        "bends": plain_array(parts.bends),
+        "bend_variance": plain_array(parts.bend_variance),
+        "line": plain_array(parts.line),
+        "line_variance": plain_array(parts.line_variance),
+    }
+
+
+def _parts_from(f: Fields, n: int, size: int) -> Parts:
+    return Parts(
+        bends=f.array("bends", (n, size, 2)),
+        bend_variance=f.positive("bend_variance", (n,)),
+        line=f.positive("line", (n, size)),
+        line_variance=f.positive("line_variance", (n,)),
+    )
 
 
 def _maybe(array: Floats | None) -> Plain:
@@ -101,8 +122,8 @@ def _group_from(data: object, where: str, n_columns: int, levels: Levels) -> Ter
     f = Fields(
         data,
         where,
-        "kind features embedding has_gaps mean missing_variance extrapolation edges gap_share "
-        "has_levels periods form",
+        "kind features embedding has_gaps mean missing_variance extrapolation edges parts "
+        "gap_share has_levels periods form",
     )
     features = f.indices("features", (None,), n_columns)
     n = len(features)
@@ -119,6 +140,7 @@ def _group_from(data: object, where: str, n_columns: int, levels: Levels) -> Ter
         missing_variance=f.positive("missing_variance", (n,)),
         extrapolation=Extrapolation(f.text("extrapolation", [how.value for how in Extrapolation])),
         edges=f.positive("edges", (n, size)) if f.has("edges") else None,
+        parts=_parts_from(f.fields("parts", PARTS), n, size) if f.has("parts") else None,
         gap_share=_shares(f, n),
         levels=_levels(features.tolist(), levels, size, where) if f.flag("has_levels") else None,
         periods=_periods(f, n),
