@@ -66,8 +66,8 @@ def test_of_many_rows_a_sample_decides(
     some = rows.first(1000)
     expected = choose_smoothness(some, regression(y)(some), STOPPING, weight=1000.0)
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
-    # Variances do not depend on the number of rows, but for chance.
-    assert np.abs(np.log(scales(found)[:2] / scales(whole)[:2])).max() < np.log(3)
+    # Variances do not depend on the number of rows, but for chance, if they are not about 0.
+    assert np.abs(np.log(scales(found)[0] / scales(whole)[0])) < np.log(3)
 
 
 def wide_rows(curves: Callable, n_columns: int = 220) -> tuple[TrainingRows, np.ndarray]:

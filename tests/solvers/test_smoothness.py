@@ -16,7 +16,7 @@ from splinear.solvers.problems.losses import Logistic, SquaredError
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.reml import choosing, smoothness, turns
-from splinear.solvers.reml.posterior import posterior_variances
+from splinear.solvers.reml.posterior import PartsPosterior, posterior_variances
 from splinear.solvers.reml.smoothness import choose_smoothness
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -92,18 +92,31 @@ def unit_features(layout, X):
     return explicit(layout.scaled(1.0 / layout.groups[0].embedding.variance[0]), X)
 
 
+IN_PARTS = ("curve", "quantile knots", "cubic, D_2")  # curves with a line and bends
+
+
+@pytest.fixture
+def with_edges(monkeypatch):
+    """Let few rows have edges, too."""
+    monkeypatch.setattr(smoothness, "ROWS_FOR_EDGES", 1)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("pooled", [False, True])
-@pytest.mark.parametrize("name", TERMS)
-def test_one_curve_maximizes_the_marginal_likelihood(name, pooled, weighted, laid_out):
+@pytest.mark.parametrize(
+    ("name", "pooled"),
+    [(name, pooled) for name in TERMS for pooled in (False, True) if pooled or name not in IN_PARTS],
+)
+def test_one_variance_maximizes_the_marginal_likelihood(
+    name, pooled, weighted, laid_out, with_edges
+):
     """The variance is the best of all; for the edge weights that were chosen, if there are any."""
     X, levels, y = one_column(name)
     weights = np.random.default_rng(2).integers(1, 4, len(y)) * 1.0 if weighted else None
     layout = laid_out(X, {0: TERMS[name]}, levels)
     found = chosen_for(X, layout, y, weights, pooled=pooled)
     (group,) = found.layout.groups
-    has_edges = name in ("curve", "quantile knots", "degree 0") and not pooled
-    assert (group.edges is not None) == has_edges
+    assert (group.edges is not None) == (name == "degree 0" and not pooled)
+    assert group.parts is None
     edges = np.ones(group.size) if group.edges is None else group.edges[0]
     phi, w = unit_features(layout, X) / np.sqrt(edges), np.ones(len(y))
     w = w if weights is None else weights
@@ -118,8 +131,124 @@ def test_one_curve_maximizes_the_marginal_likelihood(name, pooled, weighted, lai
     assert found.edf[0][0] == pytest.approx(freedom(phi * np.sqrt(t), w), rel=1e-3)
 
 
+def basis_of(group, X):
+    """The B-splines that are used, their line, and the matrix of their steps, all written out."""
+    used = group.used[0, : group.size]
+    B = group.embedding.basis.evaluate(group.embedding.axes.argument_of(X[:, 0], 0))[:, used]
+    D = np.eye(used.sum()) - np.eye(used.sum(), k=-1)  # from the first coefficient, which is 0
+    return B, np.cumsum(group.parts.line[0, used]), D, used
+
+
+def bends_matrix(group, used):
+    """The rows l_k d_k + r_k d_{k+1} in steps."""
+    left, right = group.parts.bends[0, used].T
+    return np.diag(left) + np.diag(right[:-1], 1)
+
+
+def prior_of(group, logs):
+    """The matrix of steps' penalty, and the variance of the line, at log variances."""
+    _, _, _, used = basis_of(group, np.zeros((1, 1)))
+    t, of_bends, of_line = np.exp(logs)
+    weights = group.edge_weights[0, used] / t
+    E = bends_matrix(group, used)
+    return np.diag(weights) + E.T @ E / of_bends, of_line
+
+
+def variances_of(group):
+    parts = group.parts
+    return np.array([group.embedding.variance[0], parts.bend_variance[0], parts.line_variance[0]])
+
+
+def dense_measures(group, X, h, noise=1.0):
+    """Posterior of a curve's parts, from the joint matrix of curve, line and intercept.
+
+    Degrees of freedom of steps, bends and line, Var of the steps, and the coefficients' covariance.
+    """
+    B, line, D, used = basis_of(group, X)
+    M, of_line = prior_of(group, np.log(variances_of(group)))
+    n = B.shape[1]
+    A = np.column_stack([B, B @ line, np.ones(len(X))])
+    S = np.zeros((n + 2, n + 2))
+    S[:n, :n], S[n, n] = D.T @ M @ D, 1.0 / of_line
+    V = np.linalg.inv(A.T @ (h[:, None] * A) + S)
+    steps, before = D @ V[:n, :n] @ D.T, np.linalg.inv(M)
+    t, of_bends, _ = variances_of(group)
+    E, w = bends_matrix(group, used), group.edge_weights[0, used]
+    free = [
+        float(np.sum(w * np.diagonal(before - steps)) / t),
+        float(np.trace(E @ (before - steps) @ E.T) / of_bends),
+        float(1.0 - V[n, n] / of_line),
+    ]
+    return np.array(free), np.diagonal(steps), V
+
+
+def split(group, theta, X):
+    """The steps without the line's, the bends and the slope of a curve, where they cost least."""
+    _, line, D, used = basis_of(group, X)
+    M, of_line = prior_of(group, np.log(variances_of(group)))
+    d, h = D @ theta[: group.size][used], D @ line
+    slope = h @ M @ d / (1.0 / of_line + h @ M @ h)
+    return d - slope * h, bends_matrix(group, used) @ (d - slope * h), slope
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_line_steps_and_bends_maximize_the_marginal_likelihood(
+    name, weighted, laid_out, with_edges
+):
+    """No other three variances nearby are more likely."""
+    X, levels, y = one_column(name)
+    weights = np.random.default_rng(2).integers(1, 4, len(y)) * 1.0 if weighted else None
+    found = chosen_for(X, laid_out(X, {0: TERMS[name]}, levels), y, weights)
+    (group,) = found.layout.groups
+    assert (group.edges is not None) == (name != "cubic, D_2")
+    w = np.ones(len(y)) if weights is None else weights
+    B, line, D, _ = basis_of(group, X)
+
+    def of_all(logs):
+        M, of_line = prior_of(group, logs)
+        S = np.linalg.inv(np.linalg.cholesky(D.T @ M @ D))
+        return deviance(np.column_stack([B @ S.T, np.sqrt(of_line) * (B @ line)]), y, w)
+
+    at = np.log(variances_of(group))
+    best = minimize(of_all, at, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-9})
+    assert of_all(at) - best.fun < 1e-4
+    residual = y - np.average(y, weights=w)
+    model = B @ found.starts[0].coef[0][group.used[0]] + found.starts[0].intercept
+    noise = w @ (residual - model) ** 2 / (w.sum() - found.edf[0][0] - 1)
+    free, _, _ = dense_measures(group, X, w)
+    assert noise > 0
+    assert found.edf[0][0] == pytest.approx(free.sum(), rel=1e-3)
+
+
+def test_posterior_of_parts_is_that_of_the_joint_matrix(laid_out):
+    """Steps without those of the line, bends and slopes, with the intercept integrated out."""
+    random = np.random.default_rng(3)
+    X = random.uniform(size=(80, 1)) ** 2
+    layout = chosen_for(X, laid_out(X, {0: Spline(9, knots="quantile")}), np.sin(9 * X[:, 0])).layout
+    for variances in ([1.0, 0.1, 3.0], [1e-4, 1e-3, 10.0], [10.0, 1e-5, 1e-3]):
+        (group,) = layout.with_variances(np.array(variances), [None]).groups
+        B, _, _, used = basis_of(group, X)
+        h = random.uniform(0.2, 1.0, len(X))
+        whole = np.zeros((len(X), group.stride))
+        whole[:, : group.size] = group.embedding.basis.evaluate(
+            group.embedding.axes.argument_of(X[:, 0], 0)
+        )
+        products = whole.T @ (h[:, None] * whole)
+        bands = [np.append(np.diagonal(products, p), np.zeros(p)) for p in range(2)]
+        u = np.where(group.used, h @ whole / np.sqrt(h.sum()), 0.0)
+        found = PartsPosterior.of(group, np.stack(bands, axis=1)[None], u)
+        _, steps, V = dense_measures(group, X, h)
+        n, E = B.shape[1], bends_matrix(group, used)
+        D = np.eye(n) - np.eye(n, k=-1)
+        np.testing.assert_allclose(found.steps[0, : group.size][used], steps, rtol=1e-7)
+        np.testing.assert_allclose(found.lines, V[n, n], rtol=1e-7)
+        bends = np.diagonal(E @ D @ V[:n, :n] @ D.T @ E.T)
+        np.testing.assert_allclose(found.bends[0, used], bends, rtol=1e-5, atol=1e-15)
+
+
 @pytest.mark.parametrize("share", [0.05, 0.5])
-@pytest.mark.parametrize("name", ["cubic, D_2", "Fourier", "two levels", "twenty levels"])
+@pytest.mark.parametrize("name", ["D_0", "Fourier", "two levels", "twenty levels"])
 def test_gaps_have_a_variance_of_their_own(name, share, laid_out):
     """Both variances against the best pair; how a gap is tied to its curve is left out."""
     X, levels, y = one_column(name, 400)
@@ -163,7 +292,7 @@ def test_levels_are_random_effects():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_other_likelihoods_settle_where_the_equation_holds(n_classes, laid_out):
-    """t = sum_k w_k d_k^2 / e with the posterior of NumPy, summed over outputs."""
+    """Each variance is sum of squares / e with the posterior of NumPy, summed over outputs."""
     X, _, y = one_column("curve", 500, noise=1.0)
     layout = laid_out(X, {0: TERMS["curve"]})
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
@@ -175,35 +304,31 @@ def test_other_likelihoods_settle_where_the_equation_holds(n_classes, laid_out):
         total = Softmax(rows.place(labels), np.ones(len(y)), 3)
     found = choose_smoothness(rows, [total], Stopping(tol=1e-6), settled=1e-7)
     (group,), (start,) = found.layout.groups, found.starts
-    t, edges = group.embedding.variance[0], group.edges[0]
     F = rows.scores(start.coef) + np.reshape(start.intercept, (-1, 1))
-    phi = unit_features(layout, X) / np.sqrt(edges)
     squares = free = 0.0
     for theta, h in zip(start.coef, total.curvature(F).diagonal, strict=True):
-        squares += np.sum(edges * group.embedding.penalty.difference(theta) ** 2)
-        free += freedom(phi * np.sqrt(t), rows.restore(h))
-    assert free == pytest.approx(found.edf[0][0], rel=1e-3)
-    assert t == pytest.approx(squares / free, rel=5e-3)
+        steps, bends, slope = split(group, theta, X)
+        w = group.edge_weights[0, group.used[0]]
+        squares = squares + np.array([w @ steps**2, bends @ bends, slope**2])
+        free = free + dense_measures(group, X, rows.restore(h))[0]
+    assert free.sum() == pytest.approx(found.edf[0][0], rel=1e-3)
+    counts = free > 0.01  # a part that has nearly vanished still moves, without any effect
+    assert counts.any()
+    np.testing.assert_allclose(variances_of(group)[counts], (squares / free)[counts], rtol=0.02)
 
 
-def test_edge_weights_are_those_that_increments_ask_for(laid_out):
+def test_edge_weights_are_those_that_steps_ask_for(laid_out, with_edges):
     """w_k = 1 / sqrt(E_k + mean E), of mean 1, with E_k = d_k^2 + Var(d_k), written out."""
     X, _, y = one_column("curve")
-    layout = laid_out(X, {0: TERMS["curve"]})
-    found = chosen_for(X, layout, y)
+    found = chosen_for(X, laid_out(X, {0: TERMS["curve"]}), y)
     (group,), (start,) = found.layout.groups, found.starts
-    t, edges = group.embedding.variance[0], group.edges[0]
-    phi = unit_features(layout, X) * np.sqrt(t / edges)
-    A = np.column_stack([phi, np.ones(len(y))])
-    H = A.T @ A + np.diag(np.append(np.ones(phi.shape[1]), 0.0))
-    variance = np.diagonal(np.linalg.inv(H))[:-1] * t / edges
-    steps = group.embedding.penalty.difference(start.coef[0])
-    centered = y - y.mean()
-    residual = centered - (A @ np.append(steps / np.sqrt(t / edges), start.intercept))
+    B, _, _, used = basis_of(group, X)
+    residual = y - y.mean() - B @ start.coef[0][used] - start.intercept
     noise = residual @ residual / (len(y) - found.edf[0][0] - 1)
-    E = steps**2 / noise + variance
+    steps, _, _ = split(group, start.coef[0], X)
+    E = steps**2 / noise + dense_measures(group, X, np.ones(len(y)))[1]
     w = 1 / np.sqrt(E + E.mean())
-    np.testing.assert_allclose(edges, w / w.mean(), rtol=1e-3)
+    np.testing.assert_allclose(group.edges[0][used], w / w.mean(), rtol=1e-2)
 
 
 def many_terms(n, n_columns, seed=0):
@@ -217,9 +342,9 @@ def many_terms(n, n_columns, seed=0):
 @pytest.mark.parametrize(("n", "n_columns"), [(1500, 5), (6000, 5), (3000, 20)])
 @pytest.mark.parametrize("loss", [SquaredError(), Logistic()], ids=repr)
 def test_turns_end_when_no_degree_of_freedom_moves(loss, n, n_columns, laid_out, monkeypatch):
-    """Not a turn too early: a run that goes on until nothing changes ends within the tolerance.
+    """Not much too early: a run that goes on until nothing changes ends within 3 % of all curves.
 
-    One turn more, at the smoothness that was chosen, moves nothing by more either. With 20 columns
+    The rule asks for 1 %, and estimates what is to come from the last two changes. One turn more, at the smoothness that was chosen, moves nothing by more either. With 20 columns
     a turn is a step by products, with 5 it is solved for.
     """
     X, signal, random = many_terms(n, n_columns)
@@ -241,7 +366,7 @@ def test_turns_end_when_no_degree_of_freedom_moves(loss, n, n_columns, laid_out,
     until_still = choose_smoothness(rows, [total], Stopping(), settled=1e-6, max_turns=150)
     assert until_still.n_turns > found.n_turns
     (end,) = until_still.edf
-    most = smoothness.SETTLED * np.maximum(end, smoothness.LEAST_FREEDOM)
+    most = 3.0 * smoothness.SETTLED * np.maximum(end, smoothness.LEAST_FREEDOM)
     assert (np.abs(found.edf[0] - end) <= most).all()
     assert (np.abs(once_more.edf[0] - end) <= most).all()
 
