@@ -357,12 +357,9 @@ def _with_static_weights(layout: Layout) -> Layout:
 
 
 def _with_parts(layout: Layout) -> Layout:
-    """Return the layout with a penalty of steps and one of bends for each B-spline curve.
-
-    Under D_1 and D_2: D_2 also penalizes the slope at the left end, as hard as a bend, so that a
-    curve would not be fitted like its mirror image.
-    """
-    return layout.with_groups([_in_parts(group) if _has_parts(group) else group for group in layout.groups])
+    """Return the layout with B-spline curves under D_1 and D_2 as `model.parts` describes them."""
+    groups = [_in_parts(group) if _has_parts(group) else group for group in layout.groups]
+    return layout.with_groups(groups)
 
 
 def _has_parts(group: TermGroup) -> bool:
@@ -386,7 +383,16 @@ def _in_parts(group: TermGroup) -> TermGroup:
             gaps = np.diff(knots)
             widths[j, 1 : len(knots)] = 0.5 + 0.5 * gaps / gaps.mean()
     parts = Parts.between(used, widths, embedding.variance)
-    return replace(group, embedding=embedding, parts=parts)
+    if group.embedding.penalty.order == 1:
+        return replace(group, embedding=embedding, parts=parts)
+    # Bends, and the slope in the middle. D_2 itself penalizes that at the left end, as hard as a
+    # bend, so that a curve would not be fitted like its mirror image.
+    n_steps = used.sum(axis=1, keepdims=True)
+    from_middle = np.abs(np.arange(used.shape[1]) - 0.5 * (n_steps + 1))
+    parts = parts.with_variances(parts.bend_variance, np.zeros(group.n_features))
+    edges = (used & (from_middle < 1.0)).astype(np.float64)
+    edges[:, 0] = embedding.used[:, 0]
+    return replace(group, embedding=embedding, edges=edges, parts=parts)
 
 
 def _static_weights(group: TermGroup) -> Floats:
