@@ -185,7 +185,7 @@ class AdditiveClassifier(ClassEstimator):
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        reader = ClassReader(self.class_weight, coupled=True, relative=self.C is None)
+        reader = ClassReader(self.class_weight, coupled=True)
         return Recipe(reader, NewtonTrainer(Logistic(), self.C))
 
     def predict_proba(self, X: Input) -> Floats:

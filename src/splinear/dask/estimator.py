@@ -128,7 +128,7 @@ class DaskEstimator(AdditiveEstimator):
         layout = term_plan(work).place(columns, trainer.advice(sample.table))
         interactions = work._interactions(columns, trainer, layout)
         if interactions is not None:
-            interactions = replace(interactions, weight=found.weight)
+            interactions = replace(interactions, n_units=float(n_rows))
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
         data = replace(data, interactions=interactions)
         line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")

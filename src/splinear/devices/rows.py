@@ -304,10 +304,6 @@ class DeviceRows:
         """Return the training order."""
         return self.places
 
-    def weight(self, weights: Floats | None) -> float:
-        """Return the total weight of these rows, given that of every row of X (None if all 1)."""
-        return float(self.n_rows if weights is None else self.place(weights).sum())
-
     def weighted_first(self, weights: Floats | None, n: int) -> tuple[DeviceRows, Floats]:
         """Return all rows and their weights, because a pass over all costs little."""
         del n

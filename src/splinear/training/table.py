@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,13 +35,6 @@ __all__ = [
 ]
 
 MOST_AT_ONCE = 2**24  # values up to which a table is converted once, not at every read
-
-# Weights of at least MANY_ROWS rows with a smaller sum are probably shares of a whole.
-MOST_OF_SHARES = 2.0
-MANY_ROWS = 10
-# Weights of that many rows that are not integers and have a larger mean are probably survey
-# weights.
-MOST_PER_ROW = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +85,6 @@ def read_rows(
     y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
     refuse_columns(table, categorical, reset=columns is None)
     weights = check_weights(sample_weight, table.shape[0])
-    _warn_of_totals(estimator, weights)
     kept = None if weights is None or np.all(weights > 0) else weights > 0
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
@@ -262,34 +253,6 @@ def _learn(
 def _n_counted(table: Table, weights: Floats | None) -> int:
     """Return the number of rows with a positive weight."""
     return table.shape[0] if weights is None else int(np.count_nonzero(weights))
-
-
-def _warn_of_totals(estimator: BaseEstimator, weights: Floats | None) -> None:
-    """Warn if the smoothness is chosen from the data and weights sum to one row or to very many."""
-    if weights is None or getattr(estimator, "C", 1.0) is not None:
-        return
-    if getattr(estimator, "loss", None) == "poisson":  # weights are exposures, in any unit
-        return
-    total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
-    if n_rows < MANY_ROWS:
-        return
-    if total < MOST_OF_SHARES:
-        warnings.warn(
-            f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as little as "
-            "that: curves will be flat. A weight says as how many rows a row counts; multiply the "
-            "weights, for example so that their mean is 1.",
-            UserWarning,
-            stacklevel=2,
-        )
-    is_count = np.array_equal(weights, np.rint(weights))
-    if total > MOST_PER_ROW * n_rows and not is_count:
-        warnings.warn(
-            f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as that many: "
-            "curves may follow their noise. Unless a weight says how many equal rows there are, "
-            "divide the weights by their mean.",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
 def term_plan(estimator: BaseEstimator) -> TermPlan:

@@ -318,10 +318,6 @@ class TrainingRows:
         """Return values (n_given,), one per row of X, in training order, (n_rows,)."""
         return self.order().place(values)[: self.n_first]
 
-    def weight(self, weights: Floats | None) -> float:
-        """Return the total weight of these rows, given that of every row of X (None if all 1)."""
-        return float(self.n_rows if weights is None else self.place(weights).sum())
-
     def restore(self, values: AnyArray) -> AnyArray:
         """Return values in the order of X, the inverse of `place`; 0 for rows of weight 0."""
         return self.order().restore(values)

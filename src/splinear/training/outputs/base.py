@@ -131,7 +131,8 @@ class SeparateOutputs:
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return one sum of losses per output."""
         problem_of = self.problems(rows, loss, bias=1.0)
-        return [Separable(problem_of(k), loss) for k in range(self.outputs.n_outputs)]
+        units = rows.place_units()
+        return [Separable(problem_of(k), loss, units=units) for k in range(self.outputs.n_outputs)]
 
     @property
     def spread(self) -> float:
