@@ -140,6 +140,46 @@ n_features_in_, feature_names_in_
         reader, loss = LOSSES[self.loss]
         return Recipe(reader, NewtonTrainer(loss, self.C))
 
+    def fit(
+        self,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
+        groups: Input = None,
+    ) -> AdditiveRegressor:
+        """Learn the terms.
+
+        Rows that equal each other in X and y far more often than chance explains are copies: where
+        smoothness is chosen they are one observation, and a warning says so. (Tables on disk are
+        not searched for copies.)
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in AdditiveClassifier.fit
+        y : array-like of shape (n_samples,)
+            The targets. With X in files also the name of a column of a Parquet or CSV file, a list
+            of .npy files, or None for those of a LIBSVM file.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight c_i of each row, which multiplies its loss; a row of weight 0 is ignored. If
+            C is None, a constant factor of all weights changes nothing. Say how many observations a
+            row stands for by `counts` instead.
+        counts : array-like of shape (n_samples,), default=None
+            How many identical observations each row stands for, a whole number: the same as
+            repeating the row that often.
+        groups : array-like of shape (n_samples,), default=None
+            Names the unit of each row, such as the customer whose months are rows. Rows of one unit
+            are not independent: smoothness is chosen for units that were not seen.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        recipe = self._recipe()
+        return self._fit(X, y, sample_weight, recipe, counts=counts, groups=groups)
+
     def predict_interval(
         self,
         X: Input,

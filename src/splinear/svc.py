@@ -152,7 +152,13 @@ class AdditiveSVC(ClassEstimator):
         return Recipe(ClassReader(self.class_weight, coupled=False), trainer)
 
     def partial_fit(
-        self, X: Input, y: Input, classes: Input = None, sample_weight: Input = None
+        self,
+        X: Input,
+        y: Input,
+        classes: Input = None,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
     ) -> AdditiveSVC:
         """Learn from a chunk of rows, starting from the model of the chunks before.
 
@@ -170,6 +176,8 @@ class AdditiveSVC(ClassEstimator):
         classes : array-like of shape (n_classes,), default=None
             All classes that will ever occur. Required in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
+        counts : array-like of shape (n_samples,), default=None
+            As in fit.
 
         Returns
         -------
@@ -184,4 +192,4 @@ class AdditiveSVC(ClassEstimator):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
         reader = ClassReader(self.class_weight, coupled=False, classes=known)
         recipe = replace(self._recipe(), reader=reader)
-        return self._fit(X, y, sample_weight, recipe, more=more)
+        return self._fit(X, y, sample_weight, recipe, counts=counts, more=more)

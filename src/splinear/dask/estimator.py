@@ -101,10 +101,18 @@ class DaskEstimator(AdditiveEstimator):
             )
 
     def _learn(
-        self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, line: FitLine, *, more: bool
+        self,
+        X: Input,
+        y: Input,
+        sample_weight: Input,
+        recipe: Recipe,
+        line: FitLine,
+        units: dict[str, Input],
+        *,
+        more: bool,
     ) -> tuple[Trained, Watch]:
         """Fit a copy, and take over its fitted attributes."""
-        del more
+        del units, more
         work, client = self._fresh(), self.client_
         given = Partitions.of(X, y, sample_weight)
         steps = Distributed(work, given, client, draw_seed(self.random_state))

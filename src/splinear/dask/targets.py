@@ -111,6 +111,11 @@ class RemoteTarget:
         return self.sample.outputs
 
     @property
+    def numbers(self) -> AnyArray:
+        """The numbers of the sample."""
+        return self.sample.numbers
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory per row."""
         return self.sample.need

@@ -118,11 +118,20 @@ class AdditiveEstimator(Stateful):
     # -- fit -------------------------------------------------------------------------------------
 
     def _fit(
-        self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
+        self: Self,
+        X: Input,
+        y: Input,
+        sample_weight: Input,
+        recipe: Recipe,
+        *,
+        counts: Input = None,
+        groups: Input = None,
+        more: bool = False,
     ) -> Self:
         """Fit; if `more`, continue from the last model, with its knots and levels."""
+        units = {"counts": counts, "groups": groups}
         with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
-            trained, watch = self._learn(X, y, sample_weight, recipe, line, more=more)
+            trained, watch = self._learn(X, y, sample_weight, recipe, line, units, more=more)
             stopped = "" if watch.reason is None else "stopped after "
             line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
         self._end(trained, watch)
@@ -135,14 +144,18 @@ class AdditiveEstimator(Stateful):
         sample_weight: Input,
         recipe: Recipe,
         line: FitLine,
+        units: dict[str, Input],
         *,
         more: bool,
     ) -> tuple[Trained, Watch]:
         """Fit a copy and take over its fitted attributes, so that a failed fit changes nothing."""
         work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         columns = self._columns if more else None
-        data = read_rows(work, X, y, sample_weight, columns=columns, numeric=recipe.reader.numeric)
+        numeric = recipe.reader.numeric
+        data = read_rows(work, X, y, sample_weight, columns=columns, numeric=numeric, **units)
         target = recipe.reader.read(data.y, data.kept)
+        if trainer.merges_copies:
+            data = data.without_copies(target)
         interactions: Interactions | None = None
         if more:
             work._check_more(data, target.outputs)
@@ -153,6 +166,7 @@ class AdditiveEstimator(Stateful):
             interactions = work._interactions(columns_seen, trainer, layout)
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:
+            interactions = replace(interactions, n_units=data.n_units)
             workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
         plan = work._plan_memory(data, layout, workload)
         training_set = work._training_set(data, target, layout, plan)
@@ -174,7 +188,7 @@ class AdditiveEstimator(Stateful):
     ) -> TrainingSet:
         """Return the prepared rows, their weights and their target."""
         rows = self._prepare(data, layout, plan)
-        return TrainingSet(WeightedRows(rows, data.weights, data.kept), target)
+        return TrainingSet(WeightedRows(rows, data.weights, data.kept, data.units), target)
 
     def _warm_starts(self, fitter: Fitter, data: TrainingSet, n_rows: int) -> list[Start] | None:
         """Return one start per output if warm_start is set and can help; otherwise None."""
@@ -263,7 +277,7 @@ class AdditiveEstimator(Stateful):
             has_gap=has_gap,
             levels=data.columns.levels,
             kept=data.kept,
-            weights=data.weights,
+            weights=data.knot_weights,
             through_zero=data.table.is_sparse,
             most_bytes=sample_bytes(bytes_of(self.max_memory)),
             n_threads=n_threads,
@@ -293,6 +307,7 @@ class AdditiveEstimator(Stateful):
             weights=data.weights,
             n_threads=self._n_threads(),
             plan=plan,
+            row_groups=data.units.groups,
         )
         return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
 

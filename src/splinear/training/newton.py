@@ -59,6 +59,7 @@ class NewtonTrainer:
     C: float | None
 
     fits_pairs = True
+    merges_copies = True  # they say nothing about smoothness
 
     def advice(self, table: Table) -> Advice:
         """Return the default number of bins."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,15 @@ from sklearn.utils import check_X_y
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
-from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
+from splinear.tables.checks import (
+    check_columns,
+    check_counts,
+    check_groups,
+    check_size,
+    check_weights,
+    feature_label,
+)
+from splinear.solvers.problems.units import EVERY_ROW, Units
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
 from splinear.tables.device import on_host
@@ -22,6 +30,8 @@ from splinear.tables.table import Table, WithZeros
 from splinear.tables.target import check_target
 from splinear.terms.plan import TermPlan
 from splinear.training.columns import Columns, NumberTable, Seen
+from splinear.training.copies import copies_of, warn_of_copies
+from splinear.training.outputs.base import Target
 
 __all__ = [
     "TrainingTable",
@@ -47,9 +57,14 @@ class TrainingTable:
         X, converted to numbers.
     y : ndarray
     weights : ndarray of shape (n_rows,) or None
+        The weight of each row, `sample_weight` times `counts`.
     kept : ndarray of shape (n_rows,) or None
         Whether each row has a positive weight; None if all have one.
     columns : Columns
+    units : Units
+        The counts of rows, 0 for those without weight, and the groups of rows.
+    knot_weights : ndarray of shape (n_rows,) or None
+        `weights` without a common factor.
     """
 
     table: Table
@@ -57,6 +72,35 @@ class TrainingTable:
     weights: Floats | None
     kept: AnyArray | None
     columns: Columns
+    units: Units = EVERY_ROW
+    knot_weights: Floats | None = None
+
+    @property
+    def n_units(self) -> float:
+        """The number of independent units with a positive weight."""
+        kept, groups = slice(None) if self.kept is None else self.kept, self.units.groups
+        if groups is not None:
+            return float(len(np.unique(groups[kept])))
+        return self.units.n_rows(len(self.y[kept]))
+
+    def without_copies(self, target: Target) -> TrainingTable:
+        """Return the rows with copies merged into the first of them, if there are any.
+
+        Rows are taken as they are if the user says which are independent.
+        """
+        if self.units.counts is not None or self.units.groups is not None:
+            return self
+        first = copies_of(self.table, target.numbers, self.kept)
+        if first is None:
+            return self
+        n = len(first)
+        weights = np.bincount(first, self.weights, minlength=n).astype(np.float64)
+        kept = weights > 0.0
+        n_rows = n if self.kept is None else int(np.count_nonzero(self.kept))
+        warn_of_copies(n_rows - int(np.count_nonzero(kept)), n_rows)
+        return replace(
+            self, weights=weights, kept=None if kept.all() else kept, knot_weights=weights
+        )
 
 
 def read_rows(
@@ -65,6 +109,8 @@ def read_rows(
     y: Input,
     sample_weight: Input,
     *,
+    counts: Input = None,
+    groups: Input = None,
     columns: Columns | None = None,
     numeric: bool = False,
 ) -> TrainingTable:
@@ -85,15 +131,26 @@ def read_rows(
     y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
     refuse_columns(table, categorical, reset=columns is None)
     weights = check_weights(sample_weight, table.shape[0])
+    knot_weights = None if weights is None or np.all(weights == weights[0]) else weights
+    units = Units(
+        check_counts(on_host(counts), table.shape[0]), check_groups(on_host(groups), table.shape[0])
+    )
+    if units.counts is not None:
+        weights = units.counts if weights is None else weights * units.counts
+        knot_weights = units.counts if knot_weights is None else weights
+        if not np.any(weights > 0):
+            raise ValueError("All rows with a count above 0 have weight 0 in sample_weight.")
+        units = replace(units, counts=np.where(weights > 0, units.counts, 0.0))
     kept = None if weights is None or np.all(weights > 0) else weights > 0
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
     if columns is None:
-        columns = _learn(estimator, table, categorical, weights)
+        columns = _learn(estimator, table, categorical, weights, units.counts)
         refuse_sparse_periods(estimator, table, columns)
     else:
-        columns = columns.after(_n_counted(table, weights))
-    return TrainingTable(in_columns(estimator, table, columns), y, weights, kept, columns)
+        columns = columns.after(_n_counted(table, weights, units.counts))
+    numbers = in_columns(estimator, table, columns)
+    return TrainingTable(numbers, y, weights, kept, columns, units, knot_weights)
 
 
 def _checked_target(estimator: BaseEstimator, y: Input, n_rows: int, *, numeric: bool) -> AnyArray:
@@ -223,15 +280,19 @@ def _positions(categorical: Input, n_features: int, names: list[str] | None) -> 
 
 
 def _learn(
-    estimator: BaseEstimator, table: Table, categorical: list[int], weights: Floats | None
+    estimator: BaseEstimator,
+    table: Table,
+    categorical: list[int],
+    weights: Floats | None,
+    counts: Floats | None,
 ) -> Columns:
     """Return how columns are converted; levels are those of rows with a positive weight."""
     seen = {j: Seen(feature_label(estimator, j)) for j in categorical}
     for rows, data in table.columns(categorical) if categorical else ():
         kept = slice(None) if weights is None else weights[rows] > 0
         for levels, values in zip(seen.values(), data, strict=True):
-            levels.add(values, kept)
-    n_rows = _n_counted(table, weights)
+            levels.add(values, kept, None if counts is None else counts[rows])
+    n_rows = _n_counted(table, weights, counts)
     for own in seen.values():
         own.warn_of_identifiers(n_rows)
     plan = term_plan(estimator)
@@ -250,8 +311,10 @@ def _learn(
     )
 
 
-def _n_counted(table: Table, weights: Floats | None) -> int:
-    """Return the number of rows with a positive weight."""
+def _n_counted(table: Table, weights: Floats | None, counts: Floats | None) -> int:
+    """Return the number of rows with a positive weight, each as often as it counts."""
+    if counts is not None:
+        return int(counts.sum())
     return table.shape[0] if weights is None else int(np.count_nonzero(weights))
 
 

@@ -208,6 +208,8 @@ class _Trials:
         n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
         most = int(np.clip(MOST_VALUES // (_n_curves(rows.layout) * n_outputs), 4_000, MOST_ROWS))
         n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
+        here = rows.first(rows.n_rows)
+        n_fit = min(here.n_whole(n_fit), rows.n_rows - 1)
         n_held_out = min(rows.n_rows - n_fit, max(4_000, n_fit // 3))
         made = cls(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
         if rows.n_rows > MANY * n_fit:

@@ -18,7 +18,7 @@ from splinear.model.pairs import PairGroup, chains_of, split_blocks
 from splinear.solvers.problems.loss_sums import Curvature, LossSum
 from splinear.solvers.rows.coding import code_rows, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order, divided
+from splinear.solvers.rows.order import Order, divided, end_of_group
 from splinear.solvers.rows.pair_rows import GridRows, PairRows, nearest_nodes, positions_of
 from splinear.solvers.rows.row_parts import nonzero_parts, takes_nonzeros, value_parts
 from splinear.solvers.rows.row_sample import sample_rows
@@ -54,6 +54,7 @@ class TrainingRows:
     plan: MemoryPlan = field(default_factory=MemoryPlan)
     n_first: int | None = None  # number of rows of a subset, see `first`
     pairs: PairRows | None = None  # the rows' positions on surfaces, if there are any
+    row_groups: NDArray[np.intp] | None = None  # (n_given,) groups that the order keeps together
     _one_reader: Lock = field(default_factory=Lock, repr=False)
     _held: Order | None = field(default=None, repr=False)  # the order, if kept in memory
     is_here = True
@@ -70,6 +71,7 @@ class TrainingRows:
         weights: Floats | None = None,
         n_threads: int = 1,
         plan: MemoryPlan | None = None,
+        row_groups: NDArray[np.intp] | None = None,
     ) -> TrainingRows:
         """Return the rows of X as codes, in full precision if `exact`, or as non-zeros if sparse.
 
@@ -77,7 +79,7 @@ class TrainingRows:
         layout.
         """
         plan = plan or MemoryPlan()
-        order = Order.draw(X.shape[0], kept, seed)
+        order = Order.draw(X.shape[0], kept, seed, row_groups)
         nonzeros = takes_nonzeros(X, layout)
         is_coded = not nonzeros and not exact
         if nonzeros and not exact:
@@ -92,7 +94,18 @@ class TrainingRows:
             if nonzeros
             else X.shape[0] * sum(g.n_features for g in layout.groups)
         )
-        rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
+        rows = cls(
+            tuple(parts),
+            layout,
+            kept,
+            X.shape[0],
+            seed,
+            n_values,
+            is_coded,
+            X,
+            plan,
+            row_groups=row_groups,
+        )
         # 4 bytes per row, little compared to the codes of many columns.
         if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * X.shape[0]:
             rows = replace(rows, _held=order)
@@ -227,6 +240,11 @@ class TrainingRows:
         n_values, pairs = self.n_values * n // self.n_rows, self.pairs and self.pairs.first(n)
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
+    def n_whole(self, n: int) -> int:
+        """Return the smallest number of first rows, at least n, that divides no group."""
+        groups = self.row_groups
+        return min(n, self.n_rows) if groups is None else end_of_group(self.place(groups), n)
+
     def some(self, numbers: AnyArray, n_threads: int = 1) -> TrainingRows:
         """Return the rows at these indices in training order, for passes over them.
 
@@ -324,7 +342,7 @@ class TrainingRows:
 
     def order(self) -> Order:
         """Return the training order, which is drawn again unless it is kept in memory."""
-        return self._held or Order.draw(self.n_given, self.kept, self.seed)
+        return self._held or Order.draw(self.n_given, self.kept, self.seed, self.row_groups)
 
     def holding_order(self) -> TrainingRows:
         """Return the rows with their order in memory, 4 bytes per row."""

@@ -90,6 +90,11 @@ class Target(Protocol):
         ...
 
     @property
+    def numbers(self) -> AnyArray:
+        """One number per row, or several: equal for equal y."""
+        ...
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory per row."""
         ...

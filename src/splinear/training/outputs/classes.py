@@ -115,6 +115,11 @@ class BinaryTarget(SeparateOutputs):
     class_weight: ClassWeight = None
 
     @property
+    def numbers(self) -> AnyArray:
+        """The index of each class."""
+        return self.index
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory of `index`."""
         return BytesPerRow(shared=self.index.itemsize)
@@ -138,6 +143,11 @@ class OneVsRestTarget(SeparateOutputs):
     outputs: OneVsRest
     index: AnyArray
     class_weight: ClassWeight = None
+
+    @property
+    def numbers(self) -> AnyArray:
+        """The index of each class."""
+        return self.index
 
     @property
     def need(self) -> BytesPerRow:

@@ -61,6 +61,11 @@ class MultiLabelTarget(SeparateOutputs):
     class_weight: ClassWeight = None
 
     @property
+    def numbers(self) -> AnyArray:
+        """The indicator."""
+        return self.indicator
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory of the indicator."""
         return BytesPerRow(shared=self.indicator.itemsize * self.indicator.shape[1])

@@ -110,6 +110,11 @@ class PositiveTarget(LogTarget):
     of_all: OfAll | None = None
 
     @property
+    def numbers(self) -> AnyArray:
+        """The values."""
+        return self.values
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory of the values, and of their logarithms in training order."""
         return BytesPerRow(shared=16, each=8)
@@ -133,6 +138,11 @@ class CountTarget(LogTarget):
     values: Floats
     outputs: LogMean = LogMean(power=1)
     of_all: OfAll | None = None
+
+    @property
+    def numbers(self) -> AnyArray:
+        """The values."""
+        return self.values
 
     @property
     def need(self) -> BytesPerRow:
