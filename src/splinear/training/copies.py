@@ -3,9 +3,9 @@
 Copies are no information, so the choice of smoothness takes them for one unit. But where columns
 have a handful of values, equal rows are ordinary, and independent. What tells them apart are pairs
 of rows that *nearly* agree. With B some of the columns, let N be the number of pairs of rows that
-agree everywhere but in B, and q the share of all pairs that agree in B. If rows are independent,
-about N q / (1 - q) pairs agree everywhere by chance. Copies agree everywhere without nearly
-agreeing any more often, and in a column of continuous values q is 0.
+agree everywhere but in B, and q the share of pairs of distinct rows that agree in B. If rows are
+independent, about N q / (1 - q) pairs agree everywhere by chance. Copies agree everywhere without
+nearly agreeing any more often, and in a column of continuous values q is about 0.
 
 Columns depend on each other, so q is replaced by its square root, and the largest number over many
 B counts: halves of the columns, quarters and so on, and y. A table is found to have copies if it
@@ -31,6 +31,8 @@ Hashes = NDArray[np.uint64]
 
 FIRST = 4  # columns after which rows without an equal are left out; most tables end there
 TIMES = 4.0  # as many equal pairs as chance explains, from which on they are copies
+LEAST_DISTINCT = 8  # rows; fewer different ones do not tell whether equal ones are ordinary
+UNSEEN = 0.25  # pairs that would agree in a larger table; added to those that do
 MOST_ROWS = 2**17  # rows of which pairs are counted; of more, those with some of the hashes
 LEAST_SHARE = 0.01  # of all rows: fewer copies are merged without a warning
 SEED = 0x5A17
@@ -141,12 +143,15 @@ def _exceed_chance(table: Table, of_y: Hashes, of_all: Hashes, rows: NDArray[np.
     """Return whether rows are equal more often than chance explains."""
     share = max(1, -(-len(rows) // MOST_ROWS))
     rows = rows[of_all[rows] % np.uint64(share) == 0]  # keeps equal rows together
-    n, of_all = len(rows), of_all[rows]
-    equal, of_any = _n_pairs(of_all), n * (n - 1) / 2.0
+    of_all = of_all[rows]
+    distinct = np.unique(of_all, return_index=True)[1]
+    if len(distinct) < LEAST_DISTINCT:
+        return False
+    equal, of_any = _n_pairs(of_all), len(distinct) * (len(distinct) - 1) / 2.0
     for block in [of_y[rows], *(own[rows] for own in _blocks(table))]:
         near = share * (_n_pairs(of_all - block) - equal)  # both rows are kept less often
-        q = np.sqrt(max(0.0, _n_pairs(block) - equal) / max(1.0, of_any - equal))
-        if equal < TIMES * near * q / max(1.0 - q, 1.0 / max(n, 1)):
+        q = np.sqrt((_n_pairs(block[distinct]) + UNSEEN) / (of_any + UNSEEN))
+        if equal * (1.0 - q) < TIMES * near * q:
             return False
     return True
 

@@ -59,7 +59,11 @@ class NewtonTrainer:
     C: float | None
 
     fits_pairs = True
-    merges_copies = True  # they say nothing about smoothness
+
+    @property
+    def merges_copies(self) -> bool:
+        """Whether smoothness is chosen, about which copies of rows say nothing."""
+        return self.C is None
 
     def advice(self, table: Table) -> Advice:
         """Return the default number of bins."""

@@ -11,6 +11,7 @@ from sklearn.utils import check_X_y
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
+from splinear.solvers.problems.units import EVERY_ROW, Units
 from splinear.tables.checks import (
     check_columns,
     check_counts,
@@ -19,7 +20,6 @@ from splinear.tables.checks import (
     check_weights,
     feature_label,
 )
-from splinear.solvers.problems.units import EVERY_ROW, Units
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
 from splinear.tables.device import on_host
