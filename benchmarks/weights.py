@@ -158,8 +158,8 @@ def precision(n_seeds: int) -> list[str]:
     return [
         "## Precision weights",
         "500 rows, y = sin(6x) + noise of variance 1 / w, with weights w of 1, 4 or 20. Beside "
-        "them are rows whose weights all have their mean: what is lost because weights differ, and what "
-        "because the curve is made of steps.",
+        "them are rows whose weights all have their mean: this tells what is lost because weights "
+        "differ, and what because of the kind of curve.",
         report.markdown(rows),
         report.items(bars),
     ]
