@@ -57,17 +57,17 @@ class AdditiveRegressor(RegressionEstimator):
         - "squared_error": (y - mu)^2 / 2, mu = f(x). The dispersion is the variance of the
           residuals. For a loss that ignores small residuals, see AdditiveSVR.
         - "poisson": y log(y / mu) - y + mu, mu = exp(f(x)), for counts y >= 0, not all 0. The
-          dispersion is the ratio of variance and mean, at least 1. For counts under different
-          exposures (time, area, persons), let y be count / exposure and `sample_weight` the
-          exposure, as in PoissonRegressor of scikit-learn: the likelihood is that of the counts.
+          dispersion is the ratio of variance and mean, at least that of one event. For counts
+          under different exposures (time, area, persons), let y be count / exposure and
+          `sample_weight` the exposure, as in PoissonRegressor of scikit-learn: the likelihood is
+          that of the counts.
         - "gamma": y / mu - 1 - log(y / mu), mu = exp(f(x)), for y > 0 whose standard deviation
-          grows with the mean: durations, amounts of money. The dispersion is the most likely one,
-          given the deviance per residual degree of freedom.
+          grows with the mean: durations, amounts of money. The dispersion is the variance of
+          y / mu.
 
         With the last two, terms and `splinear.inspection` are in units of log mu, `predict` returns
         mu, and `score` is D^2, the share of the deviance that is explained. The chosen smoothness
-        depends neither on the unit of y in "gamma" nor, as long as exposures are at most 1 on
-        average, on the unit of the exposure in "poisson".
+        depends neither on the unit of y in "gamma" nor on the unit of the exposure in "poisson".
     C : float or None, default=None
         None: the smoothness of each term is chosen from the data. A number weighs the losses
         against the penalties of all terms: a larger C fits the data more closely.
