@@ -22,6 +22,7 @@ from splinear.training.outputs.numbers import NumberReader
 from splinear.training.outputs.positive import CountReader, PositiveReader
 from splinear.training.parameters import positive
 from splinear.training.regression import RegressionEstimator
+from splinear.training.table import Given
 from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveRegressor"]
@@ -151,9 +152,8 @@ n_features_in_, feature_names_in_
     ) -> AdditiveRegressor:
         """Learn the terms.
 
-        Rows that equal each other in X and y far more often than chance explains are copies: where
-        smoothness is chosen they are one observation, and a warning says so. (Tables on disk are
-        not searched for copies.)
+        Where smoothness is chosen, rows that equal each other in X and y far more often than chance
+        explains are one observation, and a warning says so. (Files are not searched for them.)
 
         Parameters
         ----------
@@ -162,12 +162,10 @@ n_features_in_, feature_names_in_
             The targets. With X in files also the name of a column of a Parquet or CSV file, a list
             of .npy files, or None for those of a LIBSVM file.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight c_i of each row, which multiplies its loss; a row of weight 0 is ignored. If
-            C is None, a constant factor of all weights changes nothing. Say how many observations a
-            row stands for by `counts` instead.
+            The weight c_i of each row, which multiplies its loss; rows of weight 0 are ignored. If
+            C is None, a constant factor of all weights changes nothing.
         counts : array-like of shape (n_samples,), default=None
-            How many identical observations each row stands for, a whole number: the same as
-            repeating the row that often.
+            How many identical observations each row stands for: the same as repeating the row.
         groups : array-like of shape (n_samples,), default=None
             Names the unit of each row, such as the customer whose months are rows. Rows of one unit
             are not independent: smoothness is chosen for units that were not seen.
@@ -177,8 +175,7 @@ n_features_in_, feature_names_in_
         self
         """
         self._check_params()
-        recipe = self._recipe()
-        return self._fit(X, y, sample_weight, recipe, counts=counts, groups=groups)
+        return self._fit(Given(X, y, sample_weight, counts, groups), self._recipe())
 
     def predict_interval(
         self,

@@ -77,3 +77,99 @@ def test_the_dual_of_a_half_deviance_is_its_conjugate(cost: float, m: float, par
     if part > 1e-3:  # at the end of its range the least value is at minus infinity
         assert_allclose(dual, found.fun, rtol=1e-7, atol=1e-9 * cost)
     assert dual <= cost * loss.value(np.array(m)) + alpha * m + 1e-9 * cost * (1 + abs(m))
+
+
+def test_what_is_beyond_all_bounds_is_finite() -> None:
+    m = np.array([-1e6, 800.0, 1e6])
+    for of in (Poisson().value, Poisson().slope, Poisson().curvature):
+        assert np.isfinite(of(m)).all()
+    assert Poisson().shift(m, np.array([0.0, 2.0, 0.0])) == -800.0
+    assert Gamma().shift(np.array([0.0, 1e6]), np.ones(2)) == pytest.approx(np.log(2) - 1e6)
+
+
+@given(costs, margins, parts)
+def test_gap_of_a_row_is_not_negative(loss: Loss, cost: float, margin: float, part: float) -> None:
+    """Fenchel and Young: cost * value(m) + conjugate(-alpha) >= -alpha m."""
+    low, high = ends(loss, cost, margin)
+    alpha = low + part * (high - low)
+    gap = cost * loss.value(margin) - loss.dual(alpha, cost) + alpha * margin
+    assert gap >= -1e-12 * cost * (1 + abs(margin)) ** 2
+    at = np.array([alpha]), np.array([margin]), np.array([cost])
+    assert loss.gap(*at)[0] >= 0.0
+    assert loss.gap(*at)[0] == pytest.approx(
+        gap, rel=1e-9, abs=1e-12 * cost * (1 + abs(margin)) ** 2
+    )
+
+
+def test_the_gap_of_a_rare_class_has_all_its_digits() -> None:
+    """Where probabilities are 1e-17, which 1 - p does not tell from 0."""
+    m, cost = np.array([39.0, 300.0, 800.0]), np.ones(3)
+    q = np.exp(-m)
+    for share in (0.5, 0.999, 1.0, 1.5):
+        expected = q * (share * np.log(share) - share + 1.0)
+        assert_allclose(Logistic().gap(share * q, m, cost), expected, rtol=1e-6, atol=1e-140)
+    assert_allclose(Logistic().gap(np.array([0.1]), m[2:], cost[:1]), 80.0, rtol=0.01)
+
+
+@given(costs, margins)
+def test_dual_is_the_conjugate(loss: Loss, cost: float, margin: float) -> None:
+    """cost * value(m) = max over alpha of dual(alpha) - alpha m, found by a search."""
+    low, high = ends(loss, cost, margin)
+    found = minimize_scalar(
+        lambda a: a * margin - loss.dual(a, cost),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": 1e-8 * (high - low)},
+    )
+    at_ends = (loss.dual(a, cost) - a * margin for a in (low, 0.0, high))
+    best = max(-found.fun, *at_ends)  # the search avoids the ends
+    assert_allclose(best, cost * loss.value(margin), rtol=1e-6, atol=1e-9 * cost)
+
+
+@given(costs, margins, parts, st.floats(1e-2, 1e2))
+def test_step_maximizes_the_dual_along_its_coordinate(
+    loss: Loss, cost: float, margin: float, part: float, curvature: float
+) -> None:
+    low, end = ends(loss, cost, margin)
+    alpha = low + part * (end - low)
+
+    def dual(to: float) -> float:
+        return float(
+            loss.dual(to, cost) - (to - alpha) * margin - curvature * (to - alpha) ** 2 / 2
+        )
+
+    best = loss.step(alpha, margin, curvature, cost)
+    lowest, highest = loss.range(cost)
+    assert lowest <= best <= highest
+    found = minimize_scalar(
+        lambda a: -dual(a),
+        bounds=(low, end),
+        method="bounded",
+        options={"xatol": 1e-8 * (end - low)},
+    )
+    others = max(-found.fun, dual(low), dual(0.0), dual(end))
+    slack = 1e-12 * (abs(others) + cost * (1 + abs(margin)) + curvature * end**2)
+    assert dual(best) >= others - slack
+    assert dual(best) <= others + 1e-6 * (1 + abs(others)) + 1e-6 * curvature * end**2
+
+
+REST = {  # a margin at which the slope of the dual at alpha = 0.3 is zero, at cost 1
+    "hinge": 1.0,
+    "squared_hinge": 0.85,
+    "logistic": np.log(0.7 / 0.3),
+    "squared_error": -0.3,
+    "epsilon_insensitive": -0.1,
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_step_stays_where_it_is_best(name: str) -> None:
+    loss = LOSSES[name]
+    assert loss.step(0.3, REST[name], 2.0, 1.0) == pytest.approx(0.3, rel=1e-12)
+
+
+def test_a_step_stays_at_its_end() -> None:
+    assert Hinge().step(0.0, 1.5, 2.0, 1.0) == 0.0
+    assert SquaredHinge().step(0.0, 1.5, 2.0, 1.0) == 0.0
+    assert EpsilonInsensitive(0.1).step(0.0, 0.05, 2.0, 1.0) == 0.0
+    assert EpsilonInsensitive(0.1).step(-1.0, 3.0, 2.0, 1.0) == -1.0

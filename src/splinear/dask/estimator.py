@@ -30,7 +30,7 @@ from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Target
 from splinear.training.parameters import draw_seed
-from splinear.training.table import term_plan
+from splinear.training.table import Given, term_plan
 from splinear.training.trainer import Fitter, Recipe, Trained, Trainer
 from splinear.training.weighted import WeightedRows
 
@@ -101,21 +101,13 @@ class DaskEstimator(AdditiveEstimator):
             )
 
     def _learn(
-        self,
-        X: Input,
-        y: Input,
-        sample_weight: Input,
-        recipe: Recipe,
-        line: FitLine,
-        units: dict[str, Input],
-        *,
-        more: bool,
+        self, given: Given, recipe: Recipe, line: FitLine, *, more: bool
     ) -> tuple[Trained, Watch]:
         """Fit a copy, and take over its fitted attributes."""
-        del units, more
+        del more
         work, client = self._fresh(), self.client_
-        given = Partitions.of(X, y, sample_weight)
-        steps = Distributed(work, given, client, draw_seed(self.random_state))
+        parts = Partitions.of(given.X, given.y, given.sample_weight)
+        steps = Distributed(work, parts, client, draw_seed(self.random_state))
         with steps.in_progress():
             trained, watch = self._learn_in(steps, work, recipe, line)
         self._adopt(work)

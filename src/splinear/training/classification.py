@@ -12,6 +12,7 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import ClassOutputs
+from splinear.training.table import Given
 
 __all__ = ["ClassEstimator"]
 
@@ -56,7 +57,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         self
         """
         self._check_params()
-        return self._fit(X, y, sample_weight, self._recipe(), counts=counts)
+        return self._fit(Given(X, y, sample_weight, counts), self._recipe())
 
     @property
     def classes_(self) -> AnyArray:

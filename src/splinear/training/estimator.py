@@ -53,7 +53,7 @@ from splinear.training.running import one_blas_thread, thread_count
 from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
-from splinear.training.table import TrainingTable, read_rows, read_table, term_plan
+from splinear.training.table import Given, TrainingTable, read_rows, read_table, term_plan
 from splinear.training.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
 from splinear.training.weighted import WeightedRows
 
@@ -117,42 +117,22 @@ class AdditiveEstimator(Stateful):
 
     # -- fit -------------------------------------------------------------------------------------
 
-    def _fit(
-        self: Self,
-        X: Input,
-        y: Input,
-        sample_weight: Input,
-        recipe: Recipe,
-        *,
-        counts: Input = None,
-        groups: Input = None,
-        more: bool = False,
-    ) -> Self:
+    def _fit(self: Self, given: Given, recipe: Recipe, *, more: bool = False) -> Self:
         """Fit; if `more`, continue from the last model, with its knots and levels."""
-        units = {"counts": counts, "groups": groups}
         with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
-            trained, watch = self._learn(X, y, sample_weight, recipe, line, units, more=more)
+            trained, watch = self._learn(given, recipe, line, more=more)
             stopped = "" if watch.reason is None else "stopped after "
             line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
         self._end(trained, watch)
         return self
 
     def _learn(
-        self,
-        X: Input,
-        y: Input,
-        sample_weight: Input,
-        recipe: Recipe,
-        line: FitLine,
-        units: dict[str, Input],
-        *,
-        more: bool,
+        self, given: Given, recipe: Recipe, line: FitLine, *, more: bool
     ) -> tuple[Trained, Watch]:
         """Fit a copy and take over its fitted attributes, so that a failed fit changes nothing."""
         work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         columns = self._columns if more else None
-        numeric = recipe.reader.numeric
-        data = read_rows(work, X, y, sample_weight, columns=columns, numeric=numeric, **units)
+        data = read_rows(work, given, columns=columns, numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
         if trainer.merges_copies:
             data = data.without_copies(target)

@@ -10,6 +10,7 @@ from splinear._types import AnyArray, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import NumberOutputs
+from splinear.training.table import Given
 
 __all__ = ["RegressionEstimator"]
 
@@ -49,7 +50,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         self
         """
         self._check_params()
-        return self._fit(X, y, sample_weight, self._recipe(), counts=counts)
+        return self._fit(Given(X, y, sample_weight, counts), self._recipe())
 
     def predict(self, X: Input) -> AnyArray:
         """Compute f(x), or exp(f(x)) where f is the logarithm of the mean.

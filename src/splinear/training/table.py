@@ -34,6 +34,7 @@ from splinear.training.copies import copies_of, warn_of_copies
 from splinear.training.outputs.base import Target
 
 __all__ = [
+    "Given",
     "TrainingTable",
     "find_categorical",
     "read_as_given",
@@ -45,6 +46,43 @@ __all__ = [
 ]
 
 MOST_AT_ONCE = 2**24  # values up to which a table is converted once, not at every read
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments of fit, as the user passed them."""
+
+    X: Input
+    y: Input
+    sample_weight: Input = None
+    counts: Input = None
+    groups: Input = None
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """The weights of rows and their units; see TrainingTable."""
+
+    weights: Floats | None
+    kept: AnyArray | None
+    units: Units
+    knot_weights: Floats | None
+
+    @classmethod
+    def read(cls, given: Given, n_rows: int) -> Weighing:
+        """Check weights, counts and groups."""
+        weights = check_weights(on_host(given.sample_weight), n_rows)
+        knot_weights = None if weights is None or np.all(weights == weights[0]) else weights
+        counts, groups = on_host(given.counts), on_host(given.groups)
+        units = Units(check_counts(counts, n_rows), check_groups(groups, n_rows))
+        if units.counts is not None:
+            weights = units.counts if weights is None else weights * units.counts
+            knot_weights = units.counts if knot_weights is None else weights
+            if not np.any(weights > 0):
+                raise ValueError("All rows with a count above 0 have weight 0 in sample_weight.")
+            units = replace(units, counts=np.where(weights > 0, units.counts, 0.0))
+        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        return cls(weights, kept, units, knot_weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +143,8 @@ class TrainingTable:
 
 def read_rows(
     estimator: BaseEstimator,
-    X: Input,
-    y: Input,
-    sample_weight: Input,
+    given: Given,
     *,
-    counts: Input = None,
-    groups: Input = None,
     columns: Columns | None = None,
     numeric: bool = False,
 ) -> TrainingTable:
@@ -118,9 +152,8 @@ def read_rows(
 
     `numeric` says whether y holds one number per row, and not classes or labels.
     """
-    y, sample_weight = on_host(y), on_host(sample_weight)
     classes = None if columns is None else getattr(estimator, "classes_", ())
-    table, y = open_target(open_table(X, type(estimator).__name__), y, classes)
+    table, y = open_target(open_table(given.X, type(estimator).__name__), on_host(given.y), classes)
     y = check_target(y, numeric=numeric)  # its errors name the row
     table = _matched(estimator, table, columns)
     check_size(estimator, table)
@@ -130,27 +163,18 @@ def read_rows(
         table, categorical = table.blanked(columns.dropped), columns.categorical
     y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
     refuse_columns(table, categorical, reset=columns is None)
-    weights = check_weights(sample_weight, table.shape[0])
-    knot_weights = None if weights is None or np.all(weights == weights[0]) else weights
-    units = Units(
-        check_counts(on_host(counts), table.shape[0]), check_groups(on_host(groups), table.shape[0])
-    )
-    if units.counts is not None:
-        weights = units.counts if weights is None else weights * units.counts
-        knot_weights = units.counts if knot_weights is None else weights
-        if not np.any(weights > 0):
-            raise ValueError("All rows with a count above 0 have weight 0 in sample_weight.")
-        units = replace(units, counts=np.where(weights > 0, units.counts, 0.0))
-    kept = None if weights is None or np.all(weights > 0) else weights > 0
+    rows = Weighing.read(given, table.shape[0])
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
     if columns is None:
-        columns = _learn(estimator, table, categorical, weights, units.counts)
+        columns = _learn(estimator, table, categorical, rows)
         refuse_sparse_periods(estimator, table, columns)
     else:
-        columns = columns.after(_n_counted(table, weights, units.counts))
+        columns = columns.after(_n_counted(table, rows))
     numbers = in_columns(estimator, table, columns)
-    return TrainingTable(numbers, y, weights, kept, columns, units, knot_weights)
+    return TrainingTable(
+        numbers, y, rows.weights, rows.kept, columns, rows.units, rows.knot_weights
+    )
 
 
 def _checked_target(estimator: BaseEstimator, y: Input, n_rows: int, *, numeric: bool) -> AnyArray:
@@ -280,19 +304,16 @@ def _positions(categorical: Input, n_features: int, names: list[str] | None) -> 
 
 
 def _learn(
-    estimator: BaseEstimator,
-    table: Table,
-    categorical: list[int],
-    weights: Floats | None,
-    counts: Floats | None,
+    estimator: BaseEstimator, table: Table, categorical: list[int], weighing: Weighing
 ) -> Columns:
     """Return how columns are converted; levels are those of rows with a positive weight."""
     seen = {j: Seen(feature_label(estimator, j)) for j in categorical}
     for rows, data in table.columns(categorical) if categorical else ():
-        kept = slice(None) if weights is None else weights[rows] > 0
+        kept = slice(None) if weighing.kept is None else weighing.kept[rows]
+        counts = weighing.units.counts
         for levels, values in zip(seen.values(), data, strict=True):
             levels.add(values, kept, None if counts is None else counts[rows])
-    n_rows = _n_counted(table, weights, counts)
+    n_rows = _n_counted(table, weighing)
     for own in seen.values():
         own.warn_of_identifiers(n_rows)
     plan = term_plan(estimator)
@@ -311,11 +332,10 @@ def _learn(
     )
 
 
-def _n_counted(table: Table, weights: Floats | None, counts: Floats | None) -> int:
+def _n_counted(table: Table, rows: Weighing) -> int:
     """Return the number of rows with a positive weight, each as often as it counts."""
-    if counts is not None:
-        return int(counts.sum())
-    return table.shape[0] if weights is None else int(np.count_nonzero(weights))
+    n = table.shape[0] if rows.kept is None else int(np.count_nonzero(rows.kept))
+    return int(rows.units.n_rows(n))
 
 
 def term_plan(estimator: BaseEstimator) -> TermPlan:

@@ -132,29 +132,22 @@ def _turns(
 ) -> Iterator[Smoothness]:
     """Yield the result of every turn, until little changes."""
     # In the unit of the weights, so that a constant factor changes nothing.
-    first = rows.layout.scaled(len(totals) / sum(total.typical_weight for total in totals))
-    first = first if how.pooled else _with_static_weights(first)
+    guess = rows.layout.scaled(len(totals) / sum(total.typical_weight for total in totals))
+    first = guess if how.pooled else _with_static_weights(guess)
     layout = first if begin is None else begin.layout.with_pairs(first.pairs)
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
     pace = None if how.in_all else Pace()
-    starts = [None] * len(totals) if begin is None else begin.starts
-    points = [
-        newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
-        for total, start in zip(totals, starts, strict=True)
-    ]
+    points = _begun(rows.with_layout(layout), totals, stopping, begin)
     losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
-    flat = points if begin is None else _without_curves(rows, totals, stopping.n_threads)
-    least = LEAST_NOISE * _noise(flat, 0.0)
+    least = LEAST_NOISE * _noise(_begun(rows, totals, stopping, None), 0.0)
     for n_turns in range(1, how.max_turns + 1):
         found = turns.follow(layout)
         measures = Measures.of_all(found, layout)
         edf = [measure.edf for measure in measures]
-        before, freedom = noise if layout.pairs else None, sum(float(e.sum()) for e in edf)
-        noise = max(_noise(found, freedom), least)
-        if before is not None:
-            # Surfaces can take nearly as many degrees of freedom as there are rows, and the
-            # estimates would alternate between more noise and fewer degrees of freedom forever.
-            noise = float(np.sqrt(noise) * np.sqrt(before))
+        now = max(_noise(found, sum(float(e.sum()) for e in edf)), least)
+        # Surfaces can take nearly as many degrees of freedom as there are rows, and the estimates
+        # would alternate between more noise and fewer degrees of freedom forever.
+        noise = now if noise is None or not layout.pairs else float(np.sqrt(now) * np.sqrt(noise))
         gap = np.nan  # takes a pass over the rows, so it is computed only on request
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in found)
@@ -172,9 +165,13 @@ def _turns(
             return
 
 
-def _without_curves(rows: TrainingRows, totals: Sequence[LossSum], n_threads: int) -> list[Iterate]:
-    """Return the models without curves."""
-    return [newton.begin(rows, total, n_threads) for total in totals]
+def _begun(
+    rows: TrainingRows, totals: Sequence[LossSum], stopping: Stopping, begin: Smoothness | None
+) -> list[Iterate]:
+    """Return the models of all sums at their starts, or else without curves."""
+    starts = [None] * len(totals) if begin is None else begin.starts
+    pairs = zip(totals, starts, strict=True)
+    return [newton.begin(rows, total, stopping.n_threads, start) for total, start in pairs]
 
 
 class _Moves:

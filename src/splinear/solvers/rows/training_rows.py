@@ -52,9 +52,9 @@ class TrainingRows:
     is_coded: bool
     table: Table  # X itself
     plan: MemoryPlan = field(default_factory=MemoryPlan)
+    row_groups: NDArray[np.intp] | None = None  # (n_given,) groups that the order keeps together
     n_first: int | None = None  # number of rows of a subset, see `first`
     pairs: PairRows | None = None  # the rows' positions on surfaces, if there are any
-    row_groups: NDArray[np.intp] | None = None  # (n_given,) groups that the order keeps together
     _one_reader: Lock = field(default_factory=Lock, repr=False)
     _held: Order | None = field(default=None, repr=False)  # the order, if kept in memory
     is_here = True
@@ -78,8 +78,8 @@ class TrainingRows:
         For groups with gaps, the weighted mean m_j of the basis over the rows is stored in the
         layout.
         """
-        plan = plan or MemoryPlan()
-        order = Order.draw(X.shape[0], kept, seed, row_groups)
+        plan, n = plan or MemoryPlan(), X.shape[0]
+        order = Order.draw(n, kept, seed, row_groups)
         nonzeros = takes_nonzeros(X, layout)
         is_coded = not nonzeros and not exact
         if nonzeros and not exact:
@@ -88,26 +88,12 @@ class TrainingRows:
             codes = code_rows(X, layout, order, plan, n_threads)
             parts = read_codes(codes, layout)
         else:
-            parts = value_parts(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
-        n_values = (
-            int(X.values_per_row * X.shape[0])
-            if nonzeros
-            else X.shape[0] * sum(g.n_features for g in layout.groups)
-        )
-        rows = cls(
-            tuple(parts),
-            layout,
-            kept,
-            X.shape[0],
-            seed,
-            n_values,
-            is_coded,
-            X,
-            plan,
-            row_groups=row_groups,
-        )
+            parts = value_parts(X.whole(), layout, order.place(np.arange(n)), nonzeros)
+        per_row = X.values_per_row if nonzeros else sum(g.n_features for g in layout.groups)
+        n_values = int(per_row * n)
+        rows = cls(tuple(parts), layout, kept, n, seed, n_values, is_coded, X, plan, row_groups)
         # 4 bytes per row, little compared to the codes of many columns.
-        if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * X.shape[0]:
+        if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * n:
             rows = replace(rows, _held=order)
         return rows.with_gap_means(rows, weights, n_threads)
 
