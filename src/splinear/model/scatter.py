@@ -63,7 +63,8 @@ class Scatter:
     @classmethod
     def of(cls, sums: Floats, misfit: float, least: float, *, is_likelihood: bool) -> Scatter:
         """Return the scatter with these sums (N_SUMS,), in the order of the attributes."""
-        return cls(*(float(one) for one in sums), misfit, least, is_likelihood)
+        named = dict(zip([one.name for one in fields(cls)], sums.tolist(), strict=False))
+        return cls(**named, misfit=misfit, least=least, is_likelihood=is_likelihood)
 
     def dispersion(self, freedom: float) -> float:
         """Return phi for a model with this many degrees of freedom."""

@@ -106,7 +106,7 @@ def _of_columns(table: Table, columns: NDArray[np.intp]) -> Hashes:
     return out
 
 
-def _of_nonzeros(chunk: sparse.csr_matrix, factors: Hashes) -> Hashes:
+def _of_nonzeros(chunk: sparse.csr_array, factors: Hashes) -> Hashes:
     """Return one hash per row, the sum over its non-zeros."""
     values = chunk.data.astype(np.float64)
     bits = values.view(np.uint64)
@@ -115,7 +115,7 @@ def _of_nonzeros(chunk: sparse.csr_matrix, factors: Hashes) -> Hashes:
     bits ^= bits >> np.uint64(29)
     bits *= factors[chunk.indices] * np.uint64(4) + np.uint64(3)
     ends = np.append(np.uint64(0), np.cumsum(np.where(chunk.data != 0, bits, np.uint64(0))))
-    return ends[chunk.indptr[1:]] - ends[chunk.indptr[:-1]]
+    return np.asarray(ends[chunk.indptr[1:]] - ends[chunk.indptr[:-1]], dtype=np.uint64)
 
 
 def _has_equals(hashes: Hashes) -> bool:

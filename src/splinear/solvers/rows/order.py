@@ -101,7 +101,7 @@ class Order:
 def end_of_group(groups: AnyArray, n: int) -> int:
     """Return the smallest number of rows, at least n, after which another group begins."""
     ends = np.append(np.flatnonzero(groups[1:] != groups[:-1]) + 1, len(groups))
-    return int(ends[min(np.searchsorted(ends, n), len(ends) - 1)])
+    return int(ends[min(int(np.searchsorted(ends, n)), len(ends) - 1)])
 
 
 def divided(rows: slice, step: int) -> list[slice]:
