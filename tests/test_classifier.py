@@ -44,6 +44,7 @@ FOR_SPARSE = {"check_sample_weight_equivalence_on_sparse_data": "surfaces are fo
 
 
 # Weights and repeats are compared to 1e-7 in the scores, which takes a gap of about its square.
+@pytest.mark.filterwarnings("ignore:.*equal another row in X and y")
 @parametrize_with_checks(
     [
         AdditiveClassifier(tol=1e-15),

@@ -697,32 +697,3 @@ def test_every_module_is_there_after_one_import():
     command = [sys.executable, "-c", "\n".join(lines)]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["CurvesDisplay", "load_disk", "GradientPyramid", "False"]
-
-
-@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor])
-def test_weights_that_add_up_to_one_row_are_warned_of(estimator):
-    """A weight of 2 is two rows, so weights that are shares make every curve flat."""
-    random = np.random.default_rng(0)
-    X, shares = random.normal(size=(200, 2)), np.full(200, 1 / 200)
-    y = X[:, 0] > 0
-    with pytest.warns(UserWarning, match=r"adds up to 1, so that 200 rows .* their mean is 1"):
-        estimator().fit(X, y, sample_weight=shares)
-    estimator().fit(X, y, sample_weight=200 * shares)
-    estimator(C=1.0).fit(X, y, sample_weight=shares)
-    AdditiveRegressor(loss="poisson").fit(X, 200.0 * y, sample_weight=shares)  # exposures
-
-
-@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor])
-def test_weights_that_add_up_to_a_population_are_warned_of(estimator):
-    """Those of a survey make every row count as many, and curves follow the noise."""
-    random = np.random.default_rng(0)
-    X, persons = random.normal(size=(200, 2)), random.lognormal(8, 0.5, 200)
-    y = X[:, 0] + random.normal(size=200) > 0
-    with pytest.warns(UserWarning, match=r"200 rows count as .* divide the weights by their mean"):
-        noisy = estimator().fit(X, y, sample_weight=persons)
-    calm = estimator().fit(X, y, sample_weight=persons / persons.mean())
-    assert sum(term.edf for term in noisy.terms_) > 3 * sum(term.edf for term in calm.terms_)
-    estimator(C=1.0).fit(X, y, sample_weight=persons)
-    estimator().fit(X, y, sample_weight=np.full(200, 5.5))
-    estimator().fit(X, y, sample_weight=np.full(200, 100.0))  # whole numbers: counts of equal rows
-    AdditiveRegressor(loss="poisson").fit(X, 1.0 * y, sample_weight=persons)  # exposures

@@ -40,6 +40,7 @@ FOR_SPARSE = {"check_sample_weight_equivalence_on_sparse_data": "surfaces are fo
 
 
 # Weights and repeats are compared to 1e-7 in the predictions, which takes a gap of its square.
+@pytest.mark.filterwarnings("ignore:.*equal another row in X and y")
 @parametrize_with_checks(
     [
         AdditiveRegressor(tol=1e-15),
@@ -159,12 +160,13 @@ def test_the_intercept_is_free(C, diabetes):
 
 
 @pytest.mark.parametrize("model", [*BOTH, make()], ids=["fixed", "SVR", "chosen"])
-def test_weights_are_repeats(model, diabetes):
+def test_counts_are_repeats(model, diabetes):
     X, y = diabetes
     repeats = np.random.default_rng(0).integers(0, 4, len(y))
     exact = clone(model).set_params(curve=Spline(8), tol=1e-10)
-    weighted = clone(exact).fit(X, y, sample_weight=repeats)
-    repeated = clone(exact).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
+    weighted = clone(exact).fit(X, y, counts=repeats)
+    again = np.repeat(X, repeats, axis=0), np.repeat(y, repeats)
+    repeated = clone(exact).fit(*again, counts=np.ones(repeats.sum()))
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-3)
 

@@ -21,6 +21,7 @@ from splinear.training.outputs.class_weights import ClassWeight
 from splinear.training.outputs.classes import Binary, Softmax
 from splinear.training.outputs.labels import MultiLabel
 from splinear.training.parameters import positive
+from splinear.training.table import Given
 from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveClassifier"]
@@ -185,8 +186,49 @@ class AdditiveClassifier(ClassEstimator):
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        reader = ClassReader(self.class_weight, coupled=True, relative=self.C is None)
+        reader = ClassReader(self.class_weight, coupled=True)
         return Recipe(reader, NewtonTrainer(Logistic(), self.C))
+
+    def fit(
+        self,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
+        groups: Input = None,
+    ) -> AdditiveClassifier:
+        """Learn the terms.
+
+        Where smoothness is chosen, rows that equal each other in X and y far more often than chance
+        explains are one observation, and a warning says so. (Files are not searched for them.)
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, text and missing values; arrays, data frames, sparse matrices. float32 and
+            float64 are read as they are, without a copy. Or data on disk, read in chunks: a
+            numpy.memmap, the name of a .npy, Parquet, CSV or LIBSVM file, a list of .npy or Parquet
+            files, a folder of Parquet files, or a pyarrow.dataset.Dataset.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            The classes; or, for several labels per row, an indicator matrix of 0 and 1. With X in
+            files also the name of a column of a Parquet or CSV file, a list of .npy files, or None
+            for the labels of a LIBSVM file.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight c_i of each row, which multiplies its loss; rows of weight 0 are ignored. If
+            C is None, a constant factor of all weights changes nothing.
+        counts : array-like of shape (n_samples,), default=None
+            How many identical observations each row stands for: the same as repeating the row.
+        groups : array-like of shape (n_samples,), default=None
+            Names the unit of each row, such as the customer whose months are rows. Rows of one unit
+            are not independent: smoothness is chosen for units that were not seen.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        return self._fit(Given(X, y, sample_weight, counts, groups), self._recipe())
 
     def predict_proba(self, X: Input) -> Floats:
         """Compute the probabilities of the classes, or of the labels.

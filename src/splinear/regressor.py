@@ -22,6 +22,7 @@ from splinear.training.outputs.numbers import NumberReader
 from splinear.training.outputs.positive import CountReader, PositiveReader
 from splinear.training.parameters import positive
 from splinear.training.regression import RegressionEstimator
+from splinear.training.table import Given
 from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveRegressor"]
@@ -57,17 +58,17 @@ class AdditiveRegressor(RegressionEstimator):
         - "squared_error": (y - mu)^2 / 2, mu = f(x). The dispersion is the variance of the
           residuals. For a loss that ignores small residuals, see AdditiveSVR.
         - "poisson": y log(y / mu) - y + mu, mu = exp(f(x)), for counts y >= 0, not all 0. The
-          dispersion is the ratio of variance and mean, at least 1. For counts under different
-          exposures (time, area, persons), let y be count / exposure and `sample_weight` the
-          exposure, as in PoissonRegressor of scikit-learn: the likelihood is that of the counts.
+          dispersion is the ratio of variance and mean, at least that of one event. For counts
+          under different exposures (time, area, persons), let y be count / exposure and
+          `sample_weight` the exposure, as in PoissonRegressor of scikit-learn: the likelihood is
+          that of the counts.
         - "gamma": y / mu - 1 - log(y / mu), mu = exp(f(x)), for y > 0 whose standard deviation
-          grows with the mean: durations, amounts of money. The dispersion is the most likely one,
-          given the deviance per residual degree of freedom.
+          grows with the mean: durations, amounts of money. The dispersion is the variance of
+          y / mu.
 
         With the last two, terms and `splinear.inspection` are in units of log mu, `predict` returns
         mu, and `score` is D^2, the share of the deviance that is explained. The chosen smoothness
-        depends neither on the unit of y in "gamma" nor, as long as exposures are at most 1 on
-        average, on the unit of the exposure in "poisson".
+        depends neither on the unit of y in "gamma" nor on the unit of the exposure in "poisson".
     C : float or None, default=None
         None: the smoothness of each term is chosen from the data. A number weighs the losses
         against the penalties of all terms: a larger C fits the data more closely.
@@ -139,6 +140,42 @@ n_features_in_, feature_names_in_
     def _recipe(self) -> Recipe:
         reader, loss = LOSSES[self.loss]
         return Recipe(reader, NewtonTrainer(loss, self.C))
+
+    def fit(
+        self,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
+        groups: Input = None,
+    ) -> AdditiveRegressor:
+        """Learn the terms.
+
+        Where smoothness is chosen, rows that equal each other in X and y far more often than chance
+        explains are one observation, and a warning says so. (Files are not searched for them.)
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in AdditiveClassifier.fit
+        y : array-like of shape (n_samples,)
+            The targets. With X in files also the name of a column of a Parquet or CSV file, a list
+            of .npy files, or None for those of a LIBSVM file.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weight c_i of each row, which multiplies its loss; rows of weight 0 are ignored. If
+            C is None, a constant factor of all weights changes nothing.
+        counts : array-like of shape (n_samples,), default=None
+            How many identical observations each row stands for: the same as repeating the row.
+        groups : array-like of shape (n_samples,), default=None
+            Names the unit of each row, such as the customer whose months are rows. Rows of one unit
+            are not independent: smoothness is chosen for units that were not seen.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        return self._fit(Given(X, y, sample_weight, counts, groups), self._recipe())
 
     def predict_interval(
         self,

@@ -17,6 +17,7 @@ from splinear.training.classification import ClassEstimator
 from splinear.training.dual import DUAL_PARAMETERS, DualTrainer
 from splinear.training.outputs.class_reader import ClassReader
 from splinear.training.outputs.class_weights import ClassWeight
+from splinear.training.table import Given
 from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveSVC"]
@@ -152,7 +153,13 @@ class AdditiveSVC(ClassEstimator):
         return Recipe(ClassReader(self.class_weight, coupled=False), trainer)
 
     def partial_fit(
-        self, X: Input, y: Input, classes: Input = None, sample_weight: Input = None
+        self,
+        X: Input,
+        y: Input,
+        classes: Input = None,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
     ) -> AdditiveSVC:
         """Learn from a chunk of rows, starting from the model of the chunks before.
 
@@ -169,7 +176,7 @@ class AdditiveSVC(ClassEstimator):
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), default=None
             All classes that will ever occur. Required in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight, counts : array-like of shape (n_samples,), default=None
 
         Returns
         -------
@@ -184,4 +191,4 @@ class AdditiveSVC(ClassEstimator):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
         reader = ClassReader(self.class_weight, coupled=False, classes=known)
         recipe = replace(self._recipe(), reader=reader)
-        return self._fit(X, y, sample_weight, recipe, more=more)
+        return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)

@@ -15,6 +15,7 @@ from splinear.terms.base import Term
 from splinear.training.dual import DUAL_PARAMETERS, DualTrainer
 from splinear.training.outputs.numbers import NumberReader
 from splinear.training.regression import RegressionEstimator
+from splinear.training.table import Given
 from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveSVR"]
@@ -113,7 +114,9 @@ n_features_in_, feature_names_in_
         trainer = DualTrainer(loss, self.C, bias, keep_duals=self.warm_start)
         return Recipe(NumberReader(None if self.fit_intercept else 0.0), trainer)
 
-    def partial_fit(self, X: Input, y: Input, sample_weight: Input = None) -> AdditiveSVR:
+    def partial_fit(
+        self, X: Input, y: Input, sample_weight: Input = None, *, counts: Input = None
+    ) -> AdditiveSVR:
         """Learn from a chunk of rows, starting from the model of the chunks before.
 
         The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimizes::
@@ -126,7 +129,7 @@ n_features_in_, feature_names_in_
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight, counts : array-like of shape (n_samples,), default=None
 
         Returns
         -------
@@ -136,4 +139,4 @@ n_features_in_, feature_names_in_
         recipe, more = self._recipe(), hasattr(self, "terms_")
         if more:  # the last intercept is where the new one, which is penalized, stays close to
             recipe = replace(recipe, reader=NumberReader(float(self.intercept_[0])))
-        return self._fit(X, y, sample_weight, recipe, more=more)
+        return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)

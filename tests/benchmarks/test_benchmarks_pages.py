@@ -160,6 +160,23 @@ def test_the_page_says_what_follows_from_the_numbers(page, tables):
     assert float(behind) == pytest.approx(default - min(ours), abs=2e-4)
 
 
+# -- weights, copies and groups --------------------------------------------------------------------
+
+
+def test_what_counts_as_information(tmp_path):
+    run("weights", "--quick", "--output", tmp_path)
+    page = (tmp_path / "weights.md").read_text()
+    (_, _, plain, *others), (_, _, *precise), (_, _, *panel), (_, _, *rare) = tables_of(page)
+    assert plain[0] == "as they are"
+    for line in others[:4]:  # copies of all rows, and factors
+        assert float(line[1]) == pytest.approx(float(plain[1]), abs=2e-3)
+        assert float(line[2]) == pytest.approx(float(plain[2]), abs=0.2)
+    assert [line[1] for line in precise] == ["1, 4, 20", "equal"] * 2 + ["1, 4, 20"]
+    assert len(panel) == 4
+    assert len(rare) == 3
+    assert page.count("(bar: ") == 11
+
+
 # -- numbers, categories and gaps ------------------------------------------------------------------
 
 

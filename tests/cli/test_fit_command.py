@@ -258,3 +258,42 @@ def test_an_existing_file_is_replaced_only_by_a_model(train, invoke, failed, tmp
     assert path.read_text() == "old"
     assert invoke("fit", train, *CHURN, "-o", path, "--C", "1").exit_code == 0
     assert type(splinear.load(path)) is AdditiveClassifier
+
+
+def test_weights_and_counts_are_columns_of_the_file(invoke, tmp_path):
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"x": random.normal(size=200), "z": random.normal(size=200)})
+    rows["y"] = rows["x"] + random.normal(size=200)
+    rows["w"], rows["n"] = random.random(200), random.integers(1, 4, 200)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    named = ("--target", "y", "--weight", "w", "--counts", "n", "--task", "regression")
+    done = invoke("fit", tmp_path / "rows.csv", *named, "-o", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    found = splinear.load(tmp_path / "m")
+    expected = AdditiveRegressor(random_state=0).fit(
+        rows[["x", "z"]], rows["y"], rows["w"], counts=rows["n"]
+    )
+    assert list(found.feature_names_in_) == ["x", "z"]
+    np.testing.assert_allclose(
+        found.predict(rows[["x", "z"]]), expected.predict(rows[["x", "z"]]), atol=1e-9
+    )
+    held = invoke("fit", tmp_path / "rows.csv", *named, "-o", tmp_path / "h", "--holdout", "0.25")
+    assert re.search(r"^Rows +150 to train on, 50 held out$", held.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--weight", "nobody"), "has no column 'nobody' for --weight"),
+        (("--counts", "half"), "counts must be whole numbers of at least 0.*got 0.5 in row 0"),
+        (("--weight", "text"), "the column 'text' of --weight must hold numbers"),
+        (("--weight", "gap"), "the column 'gap' of --weight has no value in row 3"),
+    ],
+)
+def test_wrong_columns_of_weights_are_named(options, message, invoke, tmp_path):
+    rows = pd.DataFrame({"x": np.arange(12.0), "y": np.arange(12) % 2, "half": 0.5})
+    rows["text"], rows["gap"] = list("abcabcabcabc"), [1.0, 1.0, None, *[1.0] * 9]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    done = invoke("fit", tmp_path / "rows.csv", "--target", "y", "-o", tmp_path / "m", *options)
+    assert done.exit_code != 0
+    assert re.search(message, " ".join(done.stderr.split()))

@@ -492,13 +492,14 @@ def test_warm_start_and_chunks_keep_the_knots(rows):
 
 
 @pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveClassifier], ids=lambda e: e.__name__)
-def test_a_weight_of_two_is_two_rows(estimator):
+def test_a_count_of_two_is_two_rows(estimator):
     """In the knots: bulk, quantiles and values alike."""
     random = np.random.default_rng(4)
     X = np.column_stack([random.normal(size=700), random.lognormal(size=700) ** 2])
     y, weights = random.random(700) < 0.5, random.integers(0, 4, 700)
-    one = estimator(random_state=0).fit(X, y, weights)
-    two = estimator(random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    one = estimator(random_state=0).fit(X, y, counts=weights)
+    again = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    two = estimator(random_state=0).fit(*again, counts=np.ones(weights.sum()))
     for j in range(2):
         assert_array_equal(knots(one, j), knots(two, j))
     other = estimator(random_state=0).fit(X, y)

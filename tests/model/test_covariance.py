@@ -184,12 +184,17 @@ def test_noise_and_degrees_of_freedom(kind):
     S[:-1, :-1] = model._model.layout.stiffen(np.eye(len(V) - 1))
     n_free = int(model._model.layout.used.sum()) + 1
     assert posterior.freedom == pytest.approx(n_free - np.trace(V @ S), rel=1e-6)
-    if kind == "logistic":
-        assert posterior.noise == 1.0
+    if kind == "logistic":  # the expected squares of slopes over curvatures
+        p = model.predict_proba(X)[:, 1]
+        h = weights * p * (1.0 - p)
+        assert posterior.noise == pytest.approx((weights @ h) / h.sum(), rel=1e-5)
         return
     y = 100 + 50 * (np.sin(6 * X[:, 0]) + X[:, 1] + 0.3 * _residuals(np.random.default_rng(1)))
-    misfit = weights @ (y - model.predict(X)) ** 2
-    assert posterior.noise == pytest.approx(misfit / (weights.sum() - posterior.freedom), rel=1e-6)
+    r, n_left = y - model.predict(X), len(y) - posterior.freedom
+    expected = np.sum((weights * r) ** 2) / weights.sum() * len(y) / n_left
+    assert posterior.noise == pytest.approx(expected, rel=1e-6)
+    of_rows = weights @ r**2 / weights.sum() * len(y) / n_left
+    assert posterior.residual_variance == pytest.approx(of_rows, rel=1e-6)
 
 
 def _residuals(random: np.random.Generator) -> np.ndarray:

@@ -40,7 +40,7 @@ def regression(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:
     return totals_of
 
 
-def weight_of(rows: TrainingRows) -> float:
+def units_of(rows: TrainingRows) -> float:
     return float(rows.n_rows)
 
 
@@ -50,8 +50,8 @@ def scales(found: Smoothness) -> np.ndarray:
 
 def test_narrow_tables_are_left_to_reml(narrow: tuple[TrainingRows, np.ndarray]) -> None:
     rows, y = narrow
-    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
-    expected = choose_smoothness(rows, regression(y)(rows), STOPPING, weight=3000.0)
+    found = choosing.choose(rows, regression(y), STOPPING, units_of)
+    expected = choose_smoothness(rows, regression(y)(rows), STOPPING)
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
     assert found.n_turns == expected.n_turns
 
@@ -60,11 +60,11 @@ def test_of_many_rows_a_sample_decides(
     narrow: tuple[TrainingRows, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, y = narrow
-    whole = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    whole = choosing.choose(rows, regression(y), STOPPING, units_of)
     monkeypatch.setattr(choosing, "MOST_ROWS", 1000)
-    found = choosing.choose(rows, regression(y), STOPPING, weight_of)
+    found = choosing.choose(rows, regression(y), STOPPING, units_of)
     some = rows.first(1000)
-    expected = choose_smoothness(some, regression(y)(some), STOPPING, weight=1000.0)
+    expected = choose_smoothness(some, regression(y)(some), STOPPING)
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
     # Variances do not depend on the number of rows, but for chance, if they are not about 0.
     assert np.abs(np.log(scales(found)[0] / scales(whole)[0])) < np.log(3)
@@ -94,7 +94,7 @@ def held_out_loss(layout: Layout, rows: TrainingRows, y: np.ndarray, n_fit: int)
 def test_wide_tables_are_judged_on_rows_held_out(curves: Callable) -> None:
     """The best of REML and of one variance for all, each as it is or larger."""
     rows, y = wide_rows(curves)
-    found = choosing.choose(rows, classification(y), STOPPING, weight_of)
+    found = choosing.choose(rows, classification(y), STOPPING, units_of)
     n_fit = 600 - 150
     ours = held_out_loss(found.layout, rows, y, n_fit)
     fit = rows.first(n_fit)
@@ -139,9 +139,9 @@ def softmax_loss(found: Smoothness, rows: TrainingRows, labels: np.ndarray, n_fi
 def test_many_classes_that_hardly_overlap_get_larger_variances(curves: Callable) -> None:
     rows, labels = crowded_rows(curves, 1.0)
     totals_of = of_classes(labels, 6)
-    found = choosing.choose(rows, totals_of, STOPPING, weight_of)
+    found = choosing.choose(rows, totals_of, STOPPING, units_of)
     fit = rows.first(450)
-    reml = choose_smoothness(fit, totals_of(fit), STOPPING, weight=450.0)
+    reml = choose_smoothness(fit, totals_of(fit), STOPPING)
     ours, theirs = (softmax_loss(s, rows, labels, 450) for s in (found, reml))
     assert ours < (1.0 - 1.0 / np.sqrt(150)) * theirs
     assert found.n_rows == 450
@@ -150,8 +150,8 @@ def test_many_classes_that_hardly_overlap_get_larger_variances(curves: Callable)
 def test_reml_stands_where_rows_held_out_do_not_object(curves: Callable) -> None:
     rows, labels = crowded_rows(curves, 6.0)
     totals_of = of_classes(labels, 6)
-    found = choosing.choose(rows, totals_of, STOPPING, weight_of)
-    reml = choose_smoothness(rows, totals_of(rows), STOPPING, weight=600.0)
+    found = choosing.choose(rows, totals_of, STOPPING, units_of)
+    reml = choose_smoothness(rows, totals_of(rows), STOPPING)
     assert_allclose(scales(found), scales(reml), rtol=1e-12)
     assert found.n_rows == 600
     assert found.n_turns > reml.n_turns

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
-from scipy.special import digamma, gammaln
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 
 from splinear.solvers.problems.log_link import Gamma, Poisson
@@ -78,25 +77,6 @@ def test_the_dual_of_a_half_deviance_is_its_conjugate(cost: float, m: float, par
     if part > 1e-3:  # at the end of its range the least value is at minus infinity
         assert_allclose(dual, found.fun, rtol=1e-7, atol=1e-9 * cost)
     assert dual <= cost * loss.value(np.array(m)) + alpha * m + 1e-9 * cost * (1 + abs(m))
-
-
-@pytest.mark.parametrize("shape", [0.05, 0.3, 1.0, 7.0, 1e4, 1e9])
-def test_the_dispersion_of_the_gamma_is_the_most_likely(shape: float) -> None:
-    """By SciPy, in terms of the mean and the deviance alone: k (log k - s) - gammaln(k), less k."""
-    s = float(np.log(shape) - digamma(shape)) if shape < 1e6 else 0.5 / shape
-    found = 1.0 / Gamma().dispersion(2.0 * s)
-    assert found == pytest.approx(shape, rel=1e-6)
-    if shape < 1e3:
-        other = minimize_scalar(
-            lambda t: gammaln(np.exp(t)) - np.exp(t) * (t - s - 1.0),
-            bracket=(np.log(shape) - 1, np.log(shape) + 1),
-        )
-        assert np.exp(other.x) == pytest.approx(found, rel=1e-4)
-
-
-@pytest.mark.parametrize("misfit", [0.2, 1.0, 3.5])
-def test_counts_vary_at_least_as_much_as_those_of_a_poisson_distribution(misfit: float) -> None:
-    assert Poisson().dispersion(misfit) == max(1.0, misfit)
 
 
 def test_what_is_beyond_all_bounds_is_finite() -> None:

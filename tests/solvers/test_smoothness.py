@@ -15,6 +15,7 @@ from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.losses import Logistic, SquaredError
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.problems.units import Units
 from splinear.solvers.reml import choosing, smoothness, turns
 from splinear.solvers.reml.posterior import PartsPosterior, posterior_variances
 from splinear.solvers.reml.smoothness import choose_smoothness
@@ -61,8 +62,9 @@ def chosen_for(X, layout, y, weights=None, **options):
         targets=rows.place(y - np.average(y, weights=w)),
         weights=rows.place(w),
     )
-    total = Separable(problem, SquaredError())
-    options = {"weight": float(w.sum()), "settled": 1e-8} | options
+    units = Units(counts=None if weights is None else rows.place(w))
+    total = Separable(problem, SquaredError(), units=units)
+    options = {"settled": 1e-8} | options
     return choose_smoothness(rows, [total], Stopping(tol=1e-6), **options)
 
 
@@ -545,7 +547,7 @@ ESTIMATORS = [
 
 
 @pytest.mark.parametrize(("estimator", "target"), ESTIMATORS)
-def test_a_weight_of_two_is_two_rows(estimator, target, monkeypatch):
+def test_a_count_of_two_is_two_rows(estimator, target, monkeypatch):
     """In knots, variances, the noise, degrees of freedom and importances.
 
     Turns go on until nothing moves: which of them is the last otherwise depends on rounding.
@@ -559,8 +561,9 @@ def test_a_weight_of_two_is_two_rows(estimator, target, monkeypatch):
     weights = random.integers(0, 4, 400)
     options = {"tol": 1e-8, "categorical_features": [3], "random_state": 0}
     options["terms"] = {0: Hermite(20, scale="standard")}
-    one = estimator(**options).fit(X, y, weights)
-    two = estimator(**options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    one = estimator(**options).fit(X, y, counts=weights)
+    again = np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    two = estimator(**options).fit(*again, counts=np.ones(weights.sum()))
     for a, b in zip(one.terms_, two.terms_, strict=True):
         np.testing.assert_array_equal(a.knots, b.knots)
         axes = a.group.embedding.axes, b.group.embedding.axes

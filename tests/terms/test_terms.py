@@ -542,14 +542,15 @@ def test_weights_of_two_are_two_rows(model):
 
 
 @pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor])
-def test_weights_of_two_are_two_rows_in_the_choice_of_smoothness(estimator):
+def test_counts_of_two_are_two_rows_in_the_choice_of_smoothness(estimator):
     """With so few bins that curves cannot go through all rows: repeats would say, no noise."""
     X, y = frame(300)
     y = target(estimator, y)
     weights = np.random.default_rng(1).integers(0, 3, 300)
     places = np.repeat(np.arange(300), weights)
-    weighted = estimator(Spline(8), tol=1e-12, random_state=0).fit(X, y, sample_weight=weights)
-    repeated = estimator(Spline(8), tol=1e-12, random_state=0).fit(X.iloc[places], y[places])
+    exact = estimator(Spline(8), tol=1e-12, random_state=0)
+    weighted = clone(exact).fit(X, y, counts=weights)
+    repeated = clone(exact).fit(X.iloc[places], y[places], counts=np.ones(len(places)))
     np.testing.assert_allclose(score(weighted, X), score(repeated, X), atol=1e-5)
     for one, other in zip(weighted.terms_, repeated.terms_, strict=True):
         assert one.smoothness == pytest.approx(other.smoothness, rel=1e-4)

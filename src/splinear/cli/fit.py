@@ -23,7 +23,7 @@ from splinear.cli.printing import (
 from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
 from splinear.cli.report import PAGES, write_page
-from splinear.cli.target import TargetColumn, read_target
+from splinear.cli.target import TargetColumn, read_numbers, read_target
 from splinear.solvers.problems.watch import Progress
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.table import Table
@@ -36,19 +36,35 @@ if TYPE_CHECKING:
 __all__ = ["add_fit"]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The columns that options name."""
+
+    target: str | None
+    drop: list[str]
+    weight: str | None
+    counts: str | None
+
+
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The training data: rows, their target and their weights."""
+    """The training data: rows, their target and their weights.
+
+    `trained` is 1 for the rows to train on and 0 for the others; `weights` and `counts` are columns
+    of the file, or None.
+    """
 
     table: Table
     target: TargetColumn
     task: str
-    weights: Floats
+    trained: Floats
+    weights: Floats | None
+    counts: Floats | None
 
     @property
     def held_out(self) -> AnyArray:
         """A mask of the rows to measure on."""
-        mask: AnyArray = self.target.there & (self.weights == 0.0)
+        mask: AnyArray = self.target.there & (self.trained == 0.0)
         return mask
 
     @property
@@ -68,6 +84,8 @@ def add_fit(app: "typer.Typer") -> None:
         target: o.Target = None,
         task: o.Task = None,
         drop: o.Drop = None,
+        weight: o.Weight = None,
+        counts: o.Counts = None,
         interactions: o.Interactions = "0",
         holdout: o.Holdout = 0.0,
         loss: o.Loss = None,
@@ -86,7 +104,8 @@ def add_fit(app: "typer.Typer") -> None:
             if report is not None:
                 check_output(report, PAGES)
             wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
-            rows = _read(data, target, drop or [], delimiter, wanted, task, holdout)
+            named = Columns(target, drop or [], weight, counts)
+            rows = _read(data, named, delimiter, wanted, task, holdout)
             model = _train(rows, wanted)
             _finish(model, rows, output)
             if report is not None:
@@ -104,20 +123,23 @@ def _read_interactions(text: str) -> int | str:
 
 def _read(
     path: Path,
-    target: str | None,
-    drop: list[str],
+    named: Columns,
     delimiter: str | None,
     wanted: FitOptions,
     task: str | None,
     holdout: float,
 ) -> Data:
     """Read the data of a file, and print its columns and target."""
-    table, column = read_target(_without(open_data(path, delimiter), drop), target)
+    table = _without(open_data(path, delimiter), named.drop)
+    table, weights = read_numbers(table, named.weight, "--weight")
+    table, counts = read_numbers(table, named.counts, "--counts")
+    table, column = read_target(table, named.target)
     chosen = task_of(wanted.loss, task, column.task)
     column.check(chosen)
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
     by_class = chosen == "classification"
-    data = Data(table, column, chosen, column.weights(holdout, wanted.seed, by_class=by_class))
+    trained = column.weights(holdout, wanted.seed, by_class=by_class)
+    data = Data(table, column, chosen, trained, weights, counts)
     _say_rows(data)
     return data
 
@@ -153,7 +175,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
 
 def _say_rows(data: Data) -> None:
     n_missing = int(np.sum(~data.target.there))
-    parts = [f"{int(data.weights.sum()):,} to train on"]
+    parts = [f"{int(data.trained.sum()):,} to train on"]
     if data.n_held_out:
         parts.append(f"{data.n_held_out:,} held out")
     if n_missing:
@@ -164,7 +186,9 @@ def _say_rows(data: Data) -> None:
 def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
     """Return a trained model, with progress on stderr."""
     model = make_estimator(data.task, wanted)
-    weights = None if np.all(data.weights == 1.0) else data.weights
+    weights = None if np.all(data.trained == 1.0) else data.trained
+    if data.weights is not None:
+        weights = data.weights if weights is None else data.weights * weights
     one_by_one = type(model).__name__ == "AdditiveSVC"
     n_classes = len(np.unique(data.target.values)) if one_by_one else 1
     share = Share(model.tol, n_classes if n_classes > 2 else 1)
@@ -176,7 +200,7 @@ def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
             track(99 * share.of(progress), now)  # the certificate follows
 
         model.set_params(callback=tell)
-        model.fit(data.table, data.target.values, sample_weight=weights)
+        model.fit(data.table, data.target.values, sample_weight=weights, counts=data.counts)
     return model.set_params(callback=None, n_jobs=None)
 
 

@@ -23,6 +23,13 @@ Task: TypeAlias = Annotated[
 Drop: TypeAlias = Annotated[
     list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
 ]
+Weight: TypeAlias = Annotated[
+    str | None, typer.Option(help="The column of the rows' weights, which multiply their losses.")
+]
+Counts: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="The column that says how many identical observations a row stands for."),
+]
 Interactions: TypeAlias = Annotated[
     str, typer.Option(help="How many pairs of features get surfaces: a number, or auto.")
 ]

@@ -20,7 +20,7 @@ from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.table import Table
 from splinear.tables.values import Kind, is_missing
 
-__all__ = ["FEW_CLASSES", "TargetColumn", "read_target"]
+__all__ = ["FEW_CLASSES", "TargetColumn", "read_numbers", "read_target"]
 
 FEW_CLASSES = 10  # distinct integers up to which they are taken for classes
 
@@ -109,6 +109,23 @@ def read_target(
     if name not in table.all_names:
         raise no_column(table, [name], " to predict", table.all_names)
     return table.without(name), _column(table.target_column(name, classes), name)
+
+
+def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Floats | None]:
+    """Return the table without the column that an option names, and its numbers; None if none."""
+    if name is None:
+        return table, None
+    if not isinstance(table, ArrowTable):
+        raise ValueError(f"the columns of {table} have no names: leave out {option}")
+    if name not in table.features:
+        raise no_column(table, [name], f" for {option}", table.features)
+    found = _column(table.target_column(name, None), name)
+    if not found.is_numeric:
+        raise ValueError(f"the column {name!r} of {option} must hold numbers")
+    if not found.there.all():
+        row = int(np.argmin(found.there)) + 1
+        raise ValueError(f"the column {name!r} of {option} has no value in row {row:,}")
+    return table.without(name), found.values.astype(np.float64)
 
 
 def _names(table: ArrowTable) -> str:

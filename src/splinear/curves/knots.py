@@ -177,7 +177,7 @@ class Sample:
     def quantiles(self, shares: AnyArray) -> Floats:
         """Return weighted quantiles for shares (n,): the smallest value with at least that weight.
 
-        They are values of the sample. A row of weight 2 has the effect of two rows.
+        They are values of the sample. A row of weight 2 has the effect of two rows of weight 1.
         """
         if not len(self.values):
             return np.zeros(len(shares))

@@ -30,7 +30,7 @@ from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Target
 from splinear.training.parameters import draw_seed
-from splinear.training.table import term_plan
+from splinear.training.table import Given, term_plan
 from splinear.training.trainer import Fitter, Recipe, Trained, Trainer
 from splinear.training.weighted import WeightedRows
 
@@ -101,13 +101,13 @@ class DaskEstimator(AdditiveEstimator):
             )
 
     def _learn(
-        self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, line: FitLine, *, more: bool
+        self, given: Given, recipe: Recipe, line: FitLine, *, more: bool
     ) -> tuple[Trained, Watch]:
         """Fit a copy, and take over its fitted attributes."""
         del more
         work, client = self._fresh(), self.client_
-        given = Partitions.of(X, y, sample_weight)
-        steps = Distributed(work, given, client, draw_seed(self.random_state))
+        parts = Partitions.of(given.X, given.y, given.sample_weight)
+        steps = Distributed(work, parts, client, draw_seed(self.random_state))
         with steps.in_progress():
             trained, watch = self._learn_in(steps, work, recipe, line)
         self._adopt(work)
@@ -128,7 +128,7 @@ class DaskEstimator(AdditiveEstimator):
         layout = term_plan(work).place(columns, trainer.advice(sample.table))
         interactions = work._interactions(columns, trainer, layout)
         if interactions is not None:
-            interactions = replace(interactions, weight=found.weight)
+            interactions = replace(interactions, n_units=float(n_rows))
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
         data = replace(data, interactions=interactions)
         line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")

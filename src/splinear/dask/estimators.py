@@ -96,7 +96,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         )
         self.client = client
 
-    def fit(
+    def fit(  # type: ignore[override]
         self: DaskAdditiveClassifier, X: Input, y: Input = None, sample_weight: Input = None
     ) -> DaskAdditiveClassifier:
         """Learn the terms from the rows of all workers.
@@ -109,7 +109,8 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         y : Dask collection of shape (n_samples,), partitioned like X
             The classes.
         sample_weight : Dask collection of shape (n_samples,), default=None
-            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+            The weight c_i of each row, which multiplies its loss. If C is None, a constant factor
+            of all weights changes nothing. (Rows on workers are not searched for copies.)
 
         Returns
         -------
@@ -234,7 +235,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         )
         self.client = client
 
-    def fit(
+    def fit(  # type: ignore[override]
         self: DaskAdditiveRegressor, X: Input, y: Input = None, sample_weight: Input = None
     ) -> DaskAdditiveRegressor:
         """Learn the terms from the rows of all workers.
@@ -247,7 +248,8 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         y : Dask collection of shape (n_samples,), partitioned like X
             The targets.
         sample_weight : Dask collection of shape (n_samples,), default=None
-            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+            The weight c_i of each row, which multiplies its loss. If C is None, a constant factor
+            of all weights changes nothing. (Rows on workers are not searched for copies.)
 
         Returns
         -------

@@ -27,7 +27,17 @@ from splinear.dask.expressions import (
     row_values,
 )
 from splinear.dask.parts import Part
-from splinear.solvers.problems.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS, Curvature, Likened
+from splinear.model.scatter import Scatter
+from splinear.solvers.problems.loss_sums import (
+    FARTHEST,
+    LAST_SHIFT,
+    MAX_SHIFTS,
+    Curvature,
+    Likened,
+    Separable,
+)
+from splinear.solvers.problems.softmax import Softmax
+from splinear.solvers.problems.units import scatter_sums
 
 __all__ = ["RemoteSum"]
 
@@ -61,6 +71,17 @@ class RemoteSum(Likened):
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return the second derivatives at F."""
         return RemoteCurvature(self.cluster, Bends(self.k, bare(F), cautious), self.n_outputs)
+
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows."""
+        found, like = self._at(F), cast(Separable | Softmax, self.like)
+        least = like.least_dispersion if isinstance(like, Separable) else 0.0
+        return Scatter.of(
+            found["scatter"],
+            2.0 * float(found["value"]),
+            least,
+            is_likelihood=like.is_likelihood,
+        )
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F)."""
@@ -100,6 +121,7 @@ class RemoteSum(Likened):
         if "value" not in known:
             nodes["value"] = Call(self._own, "value", (node,))
             nodes["bends"] = Apply(_of_levels, (bends, self.n_outputs))
+            nodes["scatter"] = Apply(_scattered, (self._own, slopes, bends))
         if "in_all" not in known:
             nodes["in_all"] = in_all(slopes)
         if with_sums and "sums" not in known and isinstance(node, Scores):
@@ -204,6 +226,11 @@ class RemoteCurvature:
         """Return the curvature of the sample's rows at these indices, multiplied by weights."""
         here = cast(Curvature, self.node.on(self.cluster.sample, {}))
         return here.some(numbers, weights)
+
+
+def _scattered(total: Separable | Softmax, slopes: Floats, bends: Curvature) -> Floats:
+    """Return the sums of Scatter over the rows of a part."""
+    return scatter_sums(total.units, total.cost, slopes, bends.diagonal)
 
 
 def _of_levels(curvature: Curvature, n_outputs: int) -> Floats:

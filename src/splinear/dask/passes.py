@@ -115,11 +115,6 @@ class RemoteRows:
             self.cluster.has_values = True
         return EXACT
 
-    def weight(self, weights: Floats | None) -> float:
-        """Return the weight of all rows; `weights` are those of the sample."""
-        del weights
-        return self.total
-
     def first(self, n: int) -> TrainingRows:
         """Return the first n rows of the local sample."""
         own = self.cluster.sample.exact if self.is_exact else self.cluster.sample

@@ -17,6 +17,7 @@ from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 from splinear.tables.target import check_target, target_numbers
 from splinear.training.columns import Columns, NumberTable, Seen
+from splinear.training.outputs.positive import smallest_event
 
 __all__ = ["Rows", "Survey", "TableReader", "distinct_classes", "survey"]
 
@@ -105,10 +106,10 @@ class Survey:
     seen: dict[int, Seen]
     labels: list[AnyArray] = field(default_factory=list)  # the classes, per partition
     classes: dict[object, int] = field(default_factory=dict)  # number of rows per class
-    class_totals: dict[object, float] = field(default_factory=dict)  # weight per class
     least: float = np.inf  # lowest target of a regression; the highest is below
     most: float = -np.inf
     total: float = 0.0  # weighted sum of the targets
+    event: float = np.inf  # the smallest positive product of target and weight
 
     def add(self, other: Survey) -> None:
         """Add the survey of the next partitions."""
@@ -124,10 +125,9 @@ class Survey:
         self.labels += other.labels
         for value, n in other.classes.items():
             self.classes[value] = self.classes.get(value, 0) + n
-        for value, weight in other.class_totals.items():
-            self.class_totals[value] = self.class_totals.get(value, 0.0) + weight
         self.least, self.most = min(self.least, other.least), max(self.most, other.most)
         self.total += other.total
+        self.event = min(self.event, other.event)
 
 
 def survey(
@@ -157,12 +157,11 @@ def survey(
         values = target_numbers(counted, None)
         found.least, found.most = float(values.min()), float(values.max())
         found.total = float(w @ values)
+        found.event = smallest_event(w * values)
     else:
         distinct, place = distinct_classes(counted)
         found.labels = [distinct]
-        names, counts, totals = distinct.tolist(), np.bincount(place), np.bincount(place, w)
-        found.classes = dict(zip(names, counts.tolist(), strict=True))
-        found.class_totals = dict(zip(names, totals.tolist(), strict=True))
+        found.classes = dict(zip(distinct.tolist(), np.bincount(place).tolist(), strict=True))
     _look_at_columns(found, reader.table(X), rows.kept, categorical, reader)
     return found
 

@@ -116,7 +116,7 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         """Not available, because all rows of a cluster are fitted together."""
         raise AttributeError("DaskAdditiveSVC has no partial_fit; AdditiveSVC has.")
 
-    def fit(
+    def fit(  # type: ignore[override]
         self: DaskAdditiveSVC, X: Input, y: Input = None, sample_weight: Input = None
     ) -> DaskAdditiveSVC:
         """Learn the terms from the rows of all workers.

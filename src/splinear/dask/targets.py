@@ -15,7 +15,7 @@ from splinear.solvers.problems.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.rows.memory import BytesPerRow
 from splinear.training.outputs.base import Outputs, Problems, Reader, Target
 from splinear.training.outputs.class_reader import ClassReader, numbered
-from splinear.training.outputs.class_weights import ClassWeight, class_weights, evened
+from splinear.training.outputs.class_weights import ClassWeight, class_weights
 from splinear.training.outputs.classes import BinaryTarget, OneVsRestTarget
 from splinear.training.outputs.numbers import RegressionTarget, power_of_two
 from splinear.training.outputs.positive import CountTarget, OfAll, PositiveTarget
@@ -63,7 +63,9 @@ def common_target(reader: Reader, found: Survey) -> PartTarget:
         centered = replace(like, fixed_center=0.0, standardized=False)
         return PartTarget(centered, mean, unit)
     assert isinstance(like, PositiveTarget | CountTarget)
-    return PartTarget(replace(like, of_all=OfAll(found.most, mean)), float(np.log(found.most)))
+    return PartTarget(
+        replace(like, of_all=OfAll(found.most, mean, found.event)), float(np.log(found.most))
+    )
 
 
 def _of_classes(reader: ClassReader, found: Survey) -> PartTarget:
@@ -71,7 +73,7 @@ def _of_classes(reader: ClassReader, found: Survey) -> PartTarget:
     like = reader.read(np.tile(classes, 2), None)  # twice, because single ones cause a warning
     assert isinstance(like, BinaryTarget | OneVsRestTarget)
     weights = _resolved(reader, like.outputs.classes, found)
-    return PartTarget(replace(like, class_weight=weights, relative=False))
+    return PartTarget(replace(like, class_weight=weights))
 
 
 def _resolved(reader: ClassReader, classes: AnyArray, found: Survey) -> ClassWeight:
@@ -84,8 +86,6 @@ def _resolved(reader: ClassReader, classes: AnyArray, found: Survey) -> ClassWei
         each: Floats = counts.sum() / (len(classes) * counts)
     else:
         each = class_weights(weight, classes, np.arange(len(classes)), None)
-    if reader.relative:
-        each = evened(each, np.array([found.class_totals[name] for name in names]))
     return dict(zip(names, each.tolist(), strict=True))
 
 
@@ -109,6 +109,11 @@ class RemoteTarget:
     def outputs(self) -> Outputs:
         """How the model's scores become predictions."""
         return self.sample.outputs
+
+    @property
+    def numbers(self) -> AnyArray:
+        """The numbers of the sample."""
+        return self.sample.numbers
 
     @property
     def need(self) -> BytesPerRow:

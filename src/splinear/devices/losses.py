@@ -11,6 +11,7 @@ from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import LEAST_COST, Backend, DeviceArray
+from splinear.model.scatter import Scatter
 from splinear.solvers.problems.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
@@ -24,6 +25,7 @@ from splinear.solvers.problems.loss_sums import (
 )
 from splinear.solvers.problems.losses import Logistic, SquaredError
 from splinear.solvers.problems.softmax import Softmax, SoftmaxCurvature
+from splinear.solvers.problems.units import scatter_sums
 
 __all__ = ["on_device"]
 
@@ -78,6 +80,10 @@ class HostSum(Likened):
         found = self.like.curvature(np.asarray(F), cautious=cautious)
         return Diagonal(self._row_array(found.diagonal))
 
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows."""
+        return self.like.scatter(np.asarray(F))
+
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F)."""
         return self.like.gap(np.asarray(F), np.asarray(R))
@@ -128,6 +134,10 @@ class DeviceSeparable(HostSum):
             bend = np.where(m < -1.0, (_slope(loss, far) - _slope(loss, -far)) / (2.0 * far), bend)
         return Diagonal(self._row(self.cost * bend))
 
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows."""
+        return _scatter(self, self.cost, F)
+
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F) by the losses' duals, with R_i = -y_i alpha_i."""
         m, cost = self._margin(bare(F, self.backend)[0]), np.maximum(self.cost, LEAST_COST)
@@ -160,6 +170,14 @@ class DeviceSeparable(HostSum):
 
     def _row(self, values: Any) -> Floats:
         return cast(Floats, RowArray(values[None], self.backend))
+
+
+def _scatter(total: DeviceSeparable | DeviceSoftmax, cost: Any, F: Floats) -> Scatter:
+    """Return the scatter of a sum whose costs are on the device."""
+    like, on_rows = total.like, cast(Floats, RowArray(cost, total.backend))
+    H = total.curvature(F).diagonal
+    sums = scatter_sums(like.units, on_rows, total.gradient(F), H)
+    return Scatter.of(sums, 2.0 * total.value(F), 0.0, is_likelihood=like.is_likelihood)
 
 
 def _expit(m: Any) -> Any:
@@ -241,6 +259,10 @@ class DeviceSoftmax(HostSum):
         if cautious:
             cost = self.backend.cautious_costs(p, own, cost)
         return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost), scores=F)
+
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows."""
+        return _scatter(self, self.cost, F)
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F) = sum_i c_i KL(q_i, p_i)."""

@@ -27,7 +27,7 @@ from splinear.solvers.newton.passes import Inverse, RowPasses
 from splinear.solvers.problems.loss_sums import Curvature, LossSum
 from splinear.solvers.rows.coding import copied_codes, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order
+from splinear.solvers.rows.order import Order, end_of_group
 from splinear.solvers.rows.pair_rows import nearest_nodes
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
@@ -75,6 +75,7 @@ class DeviceRows:
     n_first: int | None = None
     plan: MemoryPlan = field(default_factory=lambda: MemoryPlan(holds_values=False))
     pairs: DevicePairs | None = None
+    row_groups: AnyArray | None = None  # (n_given,) groups that the order keeps together
     inverses: Inverses = field(kw_only=True)
 
     is_here = False
@@ -92,9 +93,10 @@ class DeviceRows:
         seed: int,
         kept: AnyArray | None,
         weights: Floats | None,
+        row_groups: AnyArray | None = None,
     ) -> DeviceRows:
         """Copy the rows to the device and code them there."""
-        order = Order.draw(table.shape[0], kept, seed)
+        order = Order.draw(table.shape[0], kept, seed, row_groups)
         X = _whole(backend, table)
         cells = [backend.coded(group, order.n_rows) for group in layout.groups]
         for rows, piece in _pieces(backend, table, X):
@@ -112,6 +114,7 @@ class DeviceRows:
             table,
             X,
             plan=plan,
+            row_groups=row_groups,
             inverses=Inverses(backend),
         )
         return found.with_gap_means(found, weights, 1)
@@ -148,7 +151,13 @@ class DeviceRows:
 
     def _coded(self) -> DeviceRows:
         rows = DeviceRows.prepare(
-            self.backend, self.table, self.layout, seed=self.seed, kept=self.kept, weights=None
+            self.backend,
+            self.table,
+            self.layout,
+            seed=self.seed,
+            kept=self.kept,
+            weights=None,
+            row_groups=self.row_groups,
         )
         return rows.with_layout(self.layout).first(self.n_rows)
 
@@ -166,6 +175,11 @@ class DeviceRows:
             return self
         cells = tuple(own.first(n) for own in self.cells)
         return replace(self, cells=cells, n_first=n, pairs=self.pairs and self.pairs.first(n))
+
+    def n_whole(self, n: int) -> int:
+        """Return the smallest number of first rows, at least n, that divides no group."""
+        groups = self.row_groups
+        return min(n, self.n_rows) if groups is None else end_of_group(self.place(groups), n)
 
     def sampled(
         self, curvature: Curvature, n: int, n_threads: int = 1
@@ -303,10 +317,6 @@ class DeviceRows:
     def order(self) -> Order:
         """Return the training order."""
         return self.places
-
-    def weight(self, weights: Floats | None) -> float:
-        """Return the total weight of these rows, given that of every row of X (None if all 1)."""
-        return float(self.n_rows if weights is None else self.place(weights).sum())
 
     def weighted_first(self, weights: Floats | None, n: int) -> tuple[DeviceRows, Floats]:
         """Return all rows and their weights, because a pass over all costs little."""

@@ -93,17 +93,19 @@ class JointPosterior:
 
     @cached_property
     def n_left(self) -> float:
-        """Residual degrees of freedom; infinite where the noise is not estimated."""
-        weight = self.information.weight
-        return np.inf if weight is None else max(1.0, weight - self.freedom)
+        """Residual degrees of freedom; infinite for a likelihood."""
+        scatter = self.information.scatter
+        return np.inf if scatter.is_likelihood else scatter.n_left(self.freedom)
+
+    @cached_property
+    def noise(self) -> float:
+        """The dispersion phi."""
+        return self.information.scatter.dispersion(self.freedom)
 
     @property
-    def noise(self) -> float:
-        """phi: the residual variance, the ratio of counts' variance to their mean, or 1."""
-        if np.isinf(self.n_left):
-            return 1.0
-        misfit, given = self.information.misfit / self.n_left, self.information.dispersion
-        return misfit if given is None else given(misfit)
+    def residual_variance(self) -> float:
+        """The variance of the residuals of the squared error, weighted like the rows."""
+        return self.information.scatter.residual_variance(self.freedom)
 
     def curve(self, feature: int, output: int) -> CurvePosterior | None:
         """Return the posterior of a feature's curve; None if it has none or is too large."""

@@ -8,7 +8,7 @@ of a curve on these functions, in the metric of the losses, which is most of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.model.scatter import Scatter
 
 __all__ = ["Information", "Thinned"]
 
@@ -87,15 +88,9 @@ class Information:
         Number of rows with a positive weight, and of those that `coupling` is computed from.
     slopes : ndarray of shape (n_outputs, n_parameters)
         The gradient of the losses with respect to the parameters, which at the optimum balances
-        that of the penalty; in units of the target, like `misfit`.
-    misfit : float
-        The statistic that the dispersion is estimated from: twice the sum of the losses, or
-        Pearson's.
-    weight : float or None
-        Total weight of the rows if the dispersion is estimated; None if it is 1.
-    dispersion : callable or None
-        dispersion(misfit per residual degree of freedom) is the number that turns the losses into
-        negative log-likelihoods when they are divided by it; None for the identity.
+        that of the penalty; in units of the target, like `scatter`.
+    scatter : Scatter
+        The sums that the dispersion is estimated from.
     pair_blocks : list of list of ndarray
         For each output and group of surfaces, (n_pairs, size, 5): the bands of the blocks of single
         surfaces. Classes count as independent here.
@@ -111,9 +106,7 @@ class Information:
     n_rows: int
     n_coupled: int
     slopes: Floats
-    misfit: float
-    weight: float | None
-    dispersion: Callable[[float], float] | None
+    scatter: Scatter
     pair_blocks: list[list[Floats]]
     pair_slopes: Floats
 
@@ -136,7 +129,7 @@ class Information:
             self,
             slopes=unit * self.slopes,
             pair_slopes=unit * self.pair_slopes,
-            misfit=unit**2 * self.misfit,
+            scatter=self.scatter.in_units(unit),
         )
 
     def as_of(self, n_rows: int) -> Information:
@@ -152,7 +145,7 @@ class Information:
             coupling=share * self.coupling,
             n_rows=n_rows,
             slopes=share * self.slopes,
-            misfit=share * self.misfit,
+            scatter=self.scatter.times(share),
             pair_blocks=[[share * block for block in own] for own in self.pair_blocks],
             pair_slopes=share * self.pair_slopes,
         )

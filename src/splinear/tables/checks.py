@@ -19,6 +19,8 @@ from splinear.tables.table import MOST_COLUMNS, Table
 
 __all__ = [
     "check_columns",
+    "check_counts",
+    "check_groups",
     "check_in_range",
     "check_size",
     "check_weights",
@@ -134,6 +136,58 @@ def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
             "the weights, for example by their mean."
         )
     return weights
+
+
+def check_counts(counts: Input, n_rows: int) -> Floats | None:
+    """Return checked counts of observations: None, or a whole number >= 0 per row, not all 0."""
+    if counts is None:
+        return None
+    found = _per_row(counts, "counts", n_rows)
+    try:
+        numbers: Floats = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"counts must be whole numbers; got {found.dtype}.") from error
+    with np.errstate(invalid="ignore"):
+        wrong = ~(np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers)))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            "counts must be whole numbers of at least 0, how many observations each row stands "
+            f"for; got {numbers[row]:g} in row {row}. Other weights are given by sample_weight."
+        )
+    if not numbers.any():
+        raise ValueError("All counts are 0; there is nothing to learn from.")
+    return numbers
+
+
+def check_groups(groups: Input, n_rows: int) -> NDArray[np.intp] | None:
+    """Return the index of the group of every row, (n_rows,); None if there are no groups."""
+    if groups is None:
+        return None
+    found = _per_row(groups, "groups", n_rows)
+    missing = found != found  # NaN
+    if found.dtype == object:
+        missing |= np.array([value is None for value in found.tolist()], dtype=bool)
+    if np.any(missing):
+        row = int(np.argmax(missing))
+        raise ValueError(f"groups must name the group of every row; it is missing in row {row}.")
+    try:
+        index = np.unique(found, return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError(
+            f"groups must be values that can be sorted, of one type ({error})."
+        ) from error
+    return np.asarray(index, dtype=np.intp)
+
+
+def _per_row(values: Input, name: str, n_rows: int) -> AnyArray:
+    """Return an array with one value per row."""
+    found = np.asarray(values)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.shape != (n_rows,):
+        raise ValueError(f"{name} must have one value per row, {n_rows:,}; got {found.shape}.")
+    return found
 
 
 def column_ranges(

@@ -12,6 +12,7 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import ClassOutputs
+from splinear.training.table import Given
 
 __all__ = ["ClassEstimator"]
 
@@ -23,7 +24,14 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
 
     _outputs: ClassOutputs
 
-    def fit(self: Self, X: Input, y: Input = None, sample_weight: Input = None) -> Self:
+    def fit(
+        self: Self,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
+    ) -> Self:
         """Learn the terms.
 
         Parameters
@@ -38,14 +46,18 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
             files also the name of a column of a Parquet or CSV file, a list of .npy files, or None
             for the labels of a LIBSVM file.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+            The weight c_i of each row, which multiplies its loss; a row of weight 0 is ignored. For
+            a given C a weight of 2 counts as two rows.
+        counts : array-like of shape (n_samples,), default=None
+            How many identical observations each row stands for, a whole number: the same as
+            repeating the row that often.
 
         Returns
         -------
         self
         """
         self._check_params()
-        return self._fit(X, y, sample_weight, self._recipe())
+        return self._fit(Given(X, y, sample_weight, counts), self._recipe())
 
     @property
     def classes_(self) -> AnyArray:

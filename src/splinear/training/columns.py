@@ -183,8 +183,11 @@ class Seen:
     values: dict[object, int] = field(default_factory=dict)  # the number of rows of each
     ordered: Levels | None = None
 
-    def add(self, values: Values, kept: AnyArray | slice) -> None:
-        """Add a chunk of the column; `kept` selects the rows with a positive weight."""
+    def add(self, values: Values, kept: AnyArray | slice, counts: Floats | None = None) -> None:
+        """Add a chunk of the column; `kept` selects the rows with a positive weight.
+
+        `counts` (n,) says how many rows each stands for, if that is not one.
+        """
         try:
             distinct, rows = factor(values)
         except TypeError as error:  # unhashable, such as lists; the message is like that of float()
@@ -193,9 +196,10 @@ class Seen:
                 f"or a real number ({error})."
             ) from error
         counted = rows[kept]
-        counts = np.bincount(counted[counted >= 0], minlength=len(distinct))
-        for k in np.flatnonzero(counts):
-            self.values[distinct[k]] = self.values.get(distinct[k], 0) + int(counts[k])
+        each = None if counts is None else counts[kept][counted >= 0]
+        found = np.bincount(counted[counted >= 0], each, minlength=len(distinct))
+        for k in np.flatnonzero(found):
+            self.values[distinct[k]] = self.values.get(distinct[k], 0) + int(found[k])
         in_order = ordered(values)
         self.ordered = self.ordered if in_order is None else in_order
 

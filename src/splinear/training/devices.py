@@ -77,7 +77,13 @@ def device_rows(
         return None
     if why is not None:
         raise ValueError(f"device='cuda' {why} Use device='cpu', or 'auto'.")
-    make = partial(DeviceRows.prepare, seed=seed, kept=data.kept, weights=data.weights)
+    make = partial(
+        DeviceRows.prepare,
+        seed=seed,
+        kept=data.kept,
+        weights=data.weights,
+        row_groups=data.units.groups,
+    )
     return cast(TrainingRows, in_memory_of(backend, make, data.table, layout))
 
 

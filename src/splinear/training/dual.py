@@ -71,6 +71,7 @@ class DualTrainer:
     keep_duals: bool = False
 
     fits_pairs = False
+    merges_copies = False  # C is given, so a weight of 2 is two rows
 
     def advice(self, table: Table) -> Advice:
         """Return the default number of bins under one C for all terms."""

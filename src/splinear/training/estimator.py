@@ -53,7 +53,7 @@ from splinear.training.running import one_blas_thread, thread_count
 from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
-from splinear.training.table import TrainingTable, read_rows, read_table, term_plan
+from splinear.training.table import Given, TrainingTable, read_rows, read_table, term_plan
 from splinear.training.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
 from splinear.training.weighted import WeightedRows
 
@@ -117,32 +117,25 @@ class AdditiveEstimator(Stateful):
 
     # -- fit -------------------------------------------------------------------------------------
 
-    def _fit(
-        self: Self, X: Input, y: Input, sample_weight: Input, recipe: Recipe, *, more: bool = False
-    ) -> Self:
+    def _fit(self: Self, given: Given, recipe: Recipe, *, more: bool = False) -> Self:
         """Fit; if `more`, continue from the last model, with its knots and levels."""
         with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
-            trained, watch = self._learn(X, y, sample_weight, recipe, line, more=more)
+            trained, watch = self._learn(given, recipe, line, more=more)
             stopped = "" if watch.reason is None else "stopped after "
             line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
         self._end(trained, watch)
         return self
 
     def _learn(
-        self,
-        X: Input,
-        y: Input,
-        sample_weight: Input,
-        recipe: Recipe,
-        line: FitLine,
-        *,
-        more: bool,
+        self, given: Given, recipe: Recipe, line: FitLine, *, more: bool
     ) -> tuple[Trained, Watch]:
         """Fit a copy and take over its fitted attributes, so that a failed fit changes nothing."""
         work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         columns = self._columns if more else None
-        data = read_rows(work, X, y, sample_weight, columns=columns, numeric=recipe.reader.numeric)
+        data = read_rows(work, given, columns=columns, numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
+        if trainer.merges_copies:
+            data = data.without_copies(target)
         interactions: Interactions | None = None
         if more:
             work._check_more(data, target.outputs)
@@ -153,6 +146,7 @@ class AdditiveEstimator(Stateful):
             interactions = work._interactions(columns_seen, trainer, layout)
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:
+            interactions = replace(interactions, n_units=data.n_units)
             workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
         plan = work._plan_memory(data, layout, workload)
         training_set = work._training_set(data, target, layout, plan)
@@ -174,7 +168,7 @@ class AdditiveEstimator(Stateful):
     ) -> TrainingSet:
         """Return the prepared rows, their weights and their target."""
         rows = self._prepare(data, layout, plan)
-        return TrainingSet(WeightedRows(rows, data.weights, data.kept), target)
+        return TrainingSet(WeightedRows(rows, data.weights, data.kept, data.units), target)
 
     def _warm_starts(self, fitter: Fitter, data: TrainingSet, n_rows: int) -> list[Start] | None:
         """Return one start per output if warm_start is set and can help; otherwise None."""
@@ -263,7 +257,7 @@ class AdditiveEstimator(Stateful):
             has_gap=has_gap,
             levels=data.columns.levels,
             kept=data.kept,
-            weights=data.weights,
+            weights=data.knot_weights,
             through_zero=data.table.is_sparse,
             most_bytes=sample_bytes(bytes_of(self.max_memory)),
             n_threads=n_threads,
@@ -293,6 +287,7 @@ class AdditiveEstimator(Stateful):
             weights=data.weights,
             n_threads=self._n_threads(),
             plan=plan,
+            row_groups=data.units.groups,
         )
         return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
 

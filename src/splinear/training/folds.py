@@ -20,7 +20,7 @@ from splinear.solvers.proofs.certificate import fine_enough
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.set import TrainingSet
-from splinear.training.table import TrainingTable, read_rows, term_plan
+from splinear.training.table import Given, TrainingTable, read_rows, term_plan
 from splinear.training.trainer import Trainer
 
 __all__ = ["Fold", "FoldPath", "Setting", "make_folds"]
@@ -90,7 +90,7 @@ class Setting:
         table = open_table(X, type(model).__name__)
         if table.given is None:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
-        data = read_rows(model, table, y, sample_weight, numeric=recipe.reader.numeric)
+        data = read_rows(model, Given(table, y, sample_weight), numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
         columns = model._column_data(data)
         layout = term_plan(model).place(columns, recipe.trainer.advice(data.table))

@@ -36,7 +36,7 @@ from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan
-from splinear.training.grids import grid_evidence, is_worth_a_pass, mean_square
+from splinear.training.grids import Scale, grid_evidence, is_worth_a_pass
 from splinear.training.held import HeldFeatures
 
 __all__ = [
@@ -121,8 +121,8 @@ class Interactions:
     data : ColumnData
     held : HeldFeatures
         Features whose curves, and hence surfaces, are shape-constrained.
-    weight : float or None
-        Total weight of all rows if `data` holds a sample of them; None if it holds all.
+    n_units : float or None
+        Number of independent rows if `data` does not tell; None if it holds all rows, each one.
     """
 
     given: dict[FeaturePair, Pair]
@@ -130,7 +130,7 @@ class Interactions:
     dropped: frozenset[int]
     data: ColumnData
     held: HeldFeatures
-    weight: float | None = None
+    n_units: float | None = None
 
     def find(
         self, points: Sequence[Iterate], rows: TrainingRows, totals: Sequence[LossSum]
@@ -160,7 +160,7 @@ class Interactions:
             return self.n_more
         n_sure = int(np.count_nonzero(z >= LEAST_EVIDENCE))
         n_likely = int(np.count_nonzero(z >= LEAST_OF_CHEAP))
-        n_cheap = int(min(n_likely, CHEAP // max(1.0, self._weight)))
+        n_cheap = int(min(n_likely, CHEAP // max(1.0, self._n_units)))
         return min(self._most_found(n_features), max(n_sure, n_cheap))
 
     def _most_found(self, n_features: int) -> int:
@@ -169,15 +169,13 @@ class Interactions:
         if self.n_more is not None:
             return min(self.n_more, n_pairs)
         most = max(FEW_PAIRS, PAIRS_PER_FEATURE * n_features)
-        return int(min(n_pairs, most, self._weight // ROWS_PER_PAIR))
+        return int(min(n_pairs, most, self._n_units // ROWS_PER_PAIR))
 
     @cached_property
-    def _weight(self) -> float:
-        """The total weight of the rows; a row of weight 2 counts as two."""
-        if self.weight is not None:
-            return self.weight
-        if self.data.weights is not None:
-            return max(float(self.data.weights.sum()), np.finfo(float).tiny)
+    def _n_units(self) -> float:
+        """The number of independent rows with a positive weight."""
+        if self.n_units is not None:
+            return self.n_units
         kept, n_rows = self.data.kept, self.data.table.shape[0]
         return float(n_rows if kept is None else np.count_nonzero(kept))
 
@@ -225,9 +223,9 @@ class Interactions:
         numbers = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.int64)
         total, n_outputs = np.zeros(len(pairs)), 0
         for point in points:
-            g = np.asarray(point.total.gradient(point.F)[:, :n])
-            h = np.asarray(point.curvature.diagonal[:, :n])
-            g = g / np.sqrt(point.total.dispersion(mean_square(g, h)))
+            scale = Scale.at(point)
+            g = np.asarray(point.total.gradient(point.F)[:, :n]) / scale.of_slopes
+            h = np.asarray(point.curvature.diagonal[:, :n]) / scale.of_curvature
             for own in seen.evidence(g, h, numbers, point.space.n_threads):
                 total += own
                 n_outputs += 1

@@ -80,7 +80,7 @@ def score_intervals(
     [posterior] = posteriors_of(estimator)
     scores, errors = score_errors(estimator, X)
     if observations:
-        errors = np.sqrt(errors**2 + posterior.noise)
+        errors = np.sqrt(errors**2 + posterior.residual_variance)
     reach = critical(level, posterior.n_left) * errors
     return scores - reach, scores + reach
 

@@ -33,7 +33,6 @@ from splinear.training.outputs.base import Outputs, Target
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
-from splinear.training.weighted import WeightedRows
 
 __all__ = ["NewtonTrainer"]
 
@@ -60,6 +59,11 @@ class NewtonTrainer:
     C: float | None
 
     fits_pairs = True
+
+    @property
+    def merges_copies(self) -> bool:
+        """Whether smoothness is chosen, about which copies of rows say nothing."""
+        return self.C is None
 
     def advice(self, table: Table) -> Advice:
         """Return the default number of bins."""
@@ -126,7 +130,7 @@ class NewtonTrainer:
             fine_enough(free, stopping.tol),
             lambda rows: data.sums(self.loss, rows),
             stopping,
-            lambda rows: self._weight(data.weighted.over(rows)),
+            lambda rows: data.weighted.over(rows).n_units,
         )
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
@@ -172,23 +176,11 @@ class NewtonTrainer:
             rows = rows.first(_enough_in_haste(rows, len(models)))
             sums = data.sums(self.loss, rows)
         n_threads = stopping.n_threads
-        weight = dispersion = None
-        if self.loss.has_dispersion:
-            weight, dispersion = self._weight(data.weighted), self.loss.dispersion
         for total in sums:
             own, models = models[: total.n_outputs], models[total.n_outputs :]
-            found = gather(
-                rows, total, *stack(own), n_threads, weight=weight, dispersion=dispersion
-            )
+            found = gather(rows, total, *stack(own), n_threads)
             out.append(found.as_of(data.rows.n_rows).in_units(data.unit))
         return out
-
-    def _weight(self, rows: WeightedRows) -> float:
-        """Return the effective number of rows for the estimate of a dispersion.
-
-        Weights of counts are usually exposures: a row of half a year is still one row.
-        """
-        return max(rows.total, float(rows.rows.n_rows)) if self.loss.uses_pearson else rows.total
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
@@ -201,7 +193,7 @@ class NewtonTrainer:
             data.rows.with_layout(data.rows.layout.without_forms()),
             lambda rows: data.sums(self.loss, rows),
             stopping,
-            lambda rows: self._weight(data.weighted.over(rows)),
+            lambda rows: data.weighted.over(rows).n_units,
             chosen,
         )
         more = replace(more, n_turns=chosen.n_turns + more.n_turns)

@@ -10,6 +10,7 @@ from splinear._types import AnyArray, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.base import NumberOutputs
+from splinear.training.table import Given
 
 __all__ = ["RegressionEstimator"]
 
@@ -21,7 +22,14 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
 
     _outputs: NumberOutputs
 
-    def fit(self: Self, X: Input, y: Input = None, sample_weight: Input = None) -> Self:
+    def fit(
+        self: Self,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
+    ) -> Self:
         """Learn the terms.
 
         Parameters
@@ -31,14 +39,18 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
             The targets. With X in files also the name of a column of a Parquet or CSV file, a list
             of .npy files, or None for those of a LIBSVM file.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+            The weight c_i of each row, which multiplies its loss; a row of weight 0 is ignored. For
+            a given C a weight of 2 counts as two rows.
+        counts : array-like of shape (n_samples,), default=None
+            How many identical observations each row stands for, a whole number: the same as
+            repeating the row that often.
 
         Returns
         -------
         self
         """
         self._check_params()
-        return self._fit(X, y, sample_weight, self._recipe())
+        return self._fit(Given(X, y, sample_weight, counts), self._recipe())
 
     def predict(self, X: Input) -> AnyArray:
         """Compute f(x), or exp(f(x)) where f is the logarithm of the mean.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,15 @@ from sklearn.utils import check_X_y
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
-from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
+from splinear.solvers.problems.units import EVERY_ROW, Units
+from splinear.tables.checks import (
+    check_columns,
+    check_counts,
+    check_groups,
+    check_size,
+    check_weights,
+    feature_label,
+)
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
 from splinear.tables.device import on_host
@@ -23,8 +30,11 @@ from splinear.tables.table import Table, WithZeros
 from splinear.tables.target import check_target
 from splinear.terms.plan import TermPlan
 from splinear.training.columns import Columns, NumberTable, Seen
+from splinear.training.copies import copies_of, warn_of_copies
+from splinear.training.outputs.base import Target
 
 __all__ = [
+    "Given",
     "TrainingTable",
     "find_categorical",
     "read_as_given",
@@ -37,12 +47,42 @@ __all__ = [
 
 MOST_AT_ONCE = 2**24  # values up to which a table is converted once, not at every read
 
-# Weights of at least MANY_ROWS rows with a smaller sum are probably shares of a whole.
-MOST_OF_SHARES = 2.0
-MANY_ROWS = 10
-# Weights of that many rows that are not integers and have a larger mean are probably survey
-# weights.
-MOST_PER_ROW = 10.0
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments of fit, as the user passed them."""
+
+    X: Input
+    y: Input
+    sample_weight: Input = None
+    counts: Input = None
+    groups: Input = None
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """The weights of rows and their units; see TrainingTable."""
+
+    weights: Floats | None
+    kept: AnyArray | None
+    units: Units
+    knot_weights: Floats | None
+
+    @classmethod
+    def read(cls, given: Given, n_rows: int) -> Weighing:
+        """Check weights, counts and groups."""
+        weights = check_weights(on_host(given.sample_weight), n_rows)
+        knot_weights = None if weights is None or np.all(weights == weights[0]) else weights
+        counts, groups = on_host(given.counts), on_host(given.groups)
+        units = Units(check_counts(counts, n_rows), check_groups(groups, n_rows))
+        if units.counts is not None:
+            weights = units.counts if weights is None else weights * units.counts
+            knot_weights = units.counts if knot_weights is None else weights
+            if not np.any(weights > 0):
+                raise ValueError("All rows with a count above 0 have weight 0 in sample_weight.")
+            units = replace(units, counts=np.where(weights > 0, units.counts, 0.0))
+        kept = None if weights is None or np.all(weights > 0) else weights > 0
+        return cls(weights, kept, units, knot_weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +95,14 @@ class TrainingTable:
         X, converted to numbers.
     y : ndarray
     weights : ndarray of shape (n_rows,) or None
+        The weight of each row, `sample_weight` times `counts`.
     kept : ndarray of shape (n_rows,) or None
         Whether each row has a positive weight; None if all have one.
     columns : Columns
+    units : Units
+        The counts of rows, 0 for those without weight, and the groups of rows.
+    knot_weights : ndarray of shape (n_rows,) or None
+        `weights` without a common factor.
     """
 
     table: Table
@@ -65,13 +110,40 @@ class TrainingTable:
     weights: Floats | None
     kept: AnyArray | None
     columns: Columns
+    units: Units = EVERY_ROW
+    knot_weights: Floats | None = None
+
+    @property
+    def n_units(self) -> float:
+        """The number of independent units with a positive weight."""
+        kept, groups = slice(None) if self.kept is None else self.kept, self.units.groups
+        if groups is not None:
+            return float(len(np.unique(groups[kept])))
+        return self.units.n_rows(len(self.y[kept]))
+
+    def without_copies(self, target: Target) -> TrainingTable:
+        """Return the rows with copies merged into the first of them, if there are any.
+
+        Rows are taken as they are if the user says which are independent.
+        """
+        if self.units.counts is not None or self.units.groups is not None:
+            return self
+        first = copies_of(self.table, target.numbers, self.kept)
+        if first is None:
+            return self
+        n = len(first)
+        weights = np.bincount(first, self.weights, minlength=n).astype(np.float64)
+        kept = weights > 0.0
+        n_rows = n if self.kept is None else int(np.count_nonzero(self.kept))
+        warn_of_copies(n_rows - int(np.count_nonzero(kept)), n_rows)
+        return replace(
+            self, weights=weights, kept=None if kept.all() else kept, knot_weights=weights
+        )
 
 
 def read_rows(
     estimator: BaseEstimator,
-    X: Input,
-    y: Input,
-    sample_weight: Input,
+    given: Given,
     *,
     columns: Columns | None = None,
     numeric: bool = False,
@@ -80,9 +152,8 @@ def read_rows(
 
     `numeric` says whether y holds one number per row, and not classes or labels.
     """
-    y, sample_weight = on_host(y), on_host(sample_weight)
     classes = None if columns is None else getattr(estimator, "classes_", ())
-    table, y = open_target(open_table(X, type(estimator).__name__), y, classes)
+    table, y = open_target(open_table(given.X, type(estimator).__name__), on_host(given.y), classes)
     y = check_target(y, numeric=numeric)  # its errors name the row
     table = _matched(estimator, table, columns)
     check_size(estimator, table)
@@ -92,17 +163,18 @@ def read_rows(
         table, categorical = table.blanked(columns.dropped), columns.categorical
     y = _checked_target(estimator, y, table.shape[0], numeric=numeric)
     refuse_columns(table, categorical, reset=columns is None)
-    weights = check_weights(sample_weight, table.shape[0])
-    _warn_of_totals(estimator, weights)
-    kept = None if weights is None or np.all(weights > 0) else weights > 0
+    rows = Weighing.read(given, table.shape[0])
     if table.is_sparse and table.is_on_disk and _zeros_count(estimator):
         table = WithZeros(table)
     if columns is None:
-        columns = _learn(estimator, table, categorical, weights)
+        columns = _learn(estimator, table, categorical, rows)
         refuse_sparse_periods(estimator, table, columns)
     else:
-        columns = columns.after(_n_counted(table, weights))
-    return TrainingTable(in_columns(estimator, table, columns), y, weights, kept, columns)
+        columns = columns.after(_n_counted(table, rows))
+    numbers = in_columns(estimator, table, columns)
+    return TrainingTable(
+        numbers, y, rows.weights, rows.kept, columns, rows.units, rows.knot_weights
+    )
 
 
 def _checked_target(estimator: BaseEstimator, y: Input, n_rows: int, *, numeric: bool) -> AnyArray:
@@ -232,15 +304,16 @@ def _positions(categorical: Input, n_features: int, names: list[str] | None) -> 
 
 
 def _learn(
-    estimator: BaseEstimator, table: Table, categorical: list[int], weights: Floats | None
+    estimator: BaseEstimator, table: Table, categorical: list[int], weighing: Weighing
 ) -> Columns:
     """Return how columns are converted; levels are those of rows with a positive weight."""
     seen = {j: Seen(feature_label(estimator, j)) for j in categorical}
     for rows, data in table.columns(categorical) if categorical else ():
-        kept = slice(None) if weights is None else weights[rows] > 0
+        kept = slice(None) if weighing.kept is None else weighing.kept[rows]
+        counts = weighing.units.counts
         for levels, values in zip(seen.values(), data, strict=True):
-            levels.add(values, kept)
-    n_rows = _n_counted(table, weights)
+            levels.add(values, kept, None if counts is None else counts[rows])
+    n_rows = _n_counted(table, weighing)
     for own in seen.values():
         own.warn_of_identifiers(n_rows)
     plan = term_plan(estimator)
@@ -259,37 +332,10 @@ def _learn(
     )
 
 
-def _n_counted(table: Table, weights: Floats | None) -> int:
-    """Return the number of rows with a positive weight."""
-    return table.shape[0] if weights is None else int(np.count_nonzero(weights))
-
-
-def _warn_of_totals(estimator: BaseEstimator, weights: Floats | None) -> None:
-    """Warn if the smoothness is chosen from the data and weights sum to one row or to very many."""
-    if weights is None or getattr(estimator, "C", 1.0) is not None:
-        return
-    if getattr(estimator, "loss", None) == "poisson":  # weights are exposures, in any unit
-        return
-    total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
-    if n_rows < MANY_ROWS:
-        return
-    if total < MOST_OF_SHARES:
-        warnings.warn(
-            f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as little as "
-            "that: curves will be flat. A weight says as how many rows a row counts; multiply the "
-            "weights, for example so that their mean is 1.",
-            UserWarning,
-            stacklevel=2,
-        )
-    is_count = np.array_equal(weights, np.rint(weights))
-    if total > MOST_PER_ROW * n_rows and not is_count:
-        warnings.warn(
-            f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as that many: "
-            "curves may follow their noise. Unless a weight says how many equal rows there are, "
-            "divide the weights by their mean.",
-            UserWarning,
-            stacklevel=2,
-        )
+def _n_counted(table: Table, rows: Weighing) -> int:
+    """Return the number of rows with a positive weight, each as often as it counts."""
+    n = table.shape[0] if rows.kept is None else int(np.count_nonzero(rows.kept))
+    return int(rows.units.n_rows(n))
 
 
 def term_plan(estimator: BaseEstimator) -> TermPlan:

@@ -121,6 +121,11 @@ class Trainer(Fitter, Protocol):
         """Whether surfaces over pairs of features can be trained."""
         ...
 
+    @property
+    def merges_copies(self) -> bool:
+        """Whether rows that are copies of each other are taken for one observation."""
+        ...
+
     def advice(self, table: Table) -> Advice:
         """Return the default numbers of bins and knots."""
         ...

@@ -8,6 +8,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.model.layout import Layout
+from splinear.solvers.problems.units import EVERY_ROW, Units
 from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["WeightedRows"]
@@ -22,13 +23,17 @@ class WeightedRows:
     rows : TrainingRows
     weights : ndarray of shape (n_given,) or None
         The weight c_i of every row of X; None if all are 1.
+        A row that stands for several has the weight of all of them.
     kept : ndarray of shape (n_given,) or None
         Whether each row has a positive weight; None if all have one.
+    units : Units
+        Which rows of X are independent, and how many each stands for.
     """
 
     rows: TrainingRows
     weights: Floats | None = None
     kept: AnyArray | None = None
+    units: Units = EVERY_ROW
 
     def within(self, kept: AnyArray) -> WeightedRows:
         """Return the same rows with a weight of 0 outside of `kept` (n_given,)."""
@@ -44,9 +49,22 @@ class WeightedRows:
         return self.over(self.rows.with_layout(layout))
 
     @property
-    def total(self) -> float:
-        """The total weight of the rows."""
-        return self.rows.weight(self.weights)
+    def n_units(self) -> float:
+        """The number of independent units among the rows."""
+        placed = self.place_units()
+        if placed.groups is not None:
+            return float(len(np.unique(placed.groups)))
+        return placed.n_rows(self.rows.n_rows)
+
+    def place_units(self) -> Units:
+        """Return the units of the rows, in training order."""
+        counts, groups = self.units.counts, self.units.groups
+        if counts is None and groups is None:
+            return EVERY_ROW
+        return Units(
+            None if counts is None else self.rows.place(counts),
+            None if groups is None else self.rows.place(groups),
+        )
 
     def mean(self, values: Floats) -> float:
         """Return the weighted mean of one value per row of X."""

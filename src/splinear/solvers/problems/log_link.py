@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma, entr, logsumexp, polygamma
+from scipy.special import entr, logsumexp
 
 from splinear._types import Floats
 from splinear.solvers.problems.losses import SmoothLoss, T
@@ -22,8 +22,6 @@ from splinear.solvers.problems.losses import SmoothLoss, T
 __all__ = ["Gamma", "HalfDeviance", "Poisson"]
 
 LARGEST = 500.0  # m is clipped here, because exp would soon overflow; no fit ends there
-SMALL_DEVIANCE = 1e-3  # below it the first estimate of the dispersion is accurate enough
-N_CORRECTIONS = 5  # Newton steps that improve this estimate
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,7 @@ class HalfDeviance(SmoothLoss):
     """Half deviance exp(m) - m - 1; its dual variable is in (-inf, c]."""
 
     farthest = 3.0
+    is_likelihood = False  # the dispersion is estimated
 
     def value(self, m: Floats) -> Floats:
         """Return the loss."""
@@ -73,39 +72,7 @@ class Poisson(HalfDeviance):
     the losses divided by the ratio of variance and mean are a quasi-likelihood.
     """
 
-    @property
-    def has_dispersion(self) -> bool:
-        """True: the dispersion is estimated."""
-        return True
-
-    @property
-    def uses_pearson(self) -> bool:
-        """True, because the deviance underestimates the dispersion of small counts."""
-        return True
-
-    def dispersion(self, misfit: float) -> float:
-        """Return the ratio of variance and mean, at least 1."""
-        return max(1.0, misfit)
-
 
 @dataclass(frozen=True)
 class Gamma(HalfDeviance):
     """Loss of a positive number y, with m = log y - f; the dispersion is estimated."""
-
-    @property
-    def has_dispersion(self) -> bool:
-        """True: the dispersion is estimated."""
-        return True
-
-    def dispersion(self, misfit: float) -> float:
-        """Return 1 / k for the maximum likelihood shape k: log k - digamma(k) = misfit / 2.
-
-        The mean deviance itself would be too large, by 15 % for a dispersion of 1.
-        """
-        s = 0.5 * misfit
-        k = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)  # error below 1.5 %
-        if misfit > SMALL_DEVIANCE:
-            for _ in range(N_CORRECTIONS):
-                wrong = np.log(k) - digamma(k) - s
-                k = 1.0 / (1.0 / k + wrong / (k * k * (1.0 / k - polygamma(1, k))))
-        return float(1.0 / k)

@@ -14,9 +14,11 @@ import numpy as np
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
+from splinear.model.scatter import Scatter
 from splinear.solvers.problems import per_row
 from splinear.solvers.problems.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers.problems.problem import Problem
+from splinear.solvers.problems.units import EVERY_ROW, Units, scatter_sums, typical_weight
 
 __all__ = [
     "FARTHEST",
@@ -29,7 +31,6 @@ __all__ = [
     "Likened",
     "LossSum",
     "Separable",
-    "misfit",
     "missing_curvature",
 ]
 
@@ -38,7 +39,7 @@ LAST_SHIFT = 1e-6  # size of the last Newton step; the remaining error is about 
 NEARLY_STRAIGHT = 1.0  # distance on the wrong side from which on losses are nearly linear
 ROUNDING = 1e-12  # tolerance for probabilities
 STEP = 2**14  # rows per batch
-LEAST_MEAN = 1e-12  # of a count's mean, relative to the count
+LEAST_EVENT = 1e-3  # relative to the mean weight: a smaller event is not typical
 FARTHEST = 40.0  # largest shift: the intercept of a class without rows would go to infinity
 
 
@@ -61,15 +62,12 @@ class LossSum(Protocol):
         ...
 
     @property
-    def uses_pearson(self) -> bool:
-        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
+    def typical_weight(self) -> float:
+        """The weight of a typical row: variances are first guessed in its unit."""
         ...
 
-    def dispersion(self, misfit: float) -> float:
-        """Return the divisor that turns the losses into negative log-likelihoods.
-
-        `misfit` is twice their sum, or Pearson's statistic, per residual degree of freedom.
-        """
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows, the divisor of the losses."""
         ...
 
     def on_threads(self, n: int) -> LossSum:
@@ -136,31 +134,14 @@ class Likened:
         return self.like.farthest
 
     @property
-    def uses_pearson(self) -> bool:
-        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
-        return self.like.uses_pearson
+    def typical_weight(self) -> float:
+        """The weight of a typical row."""
+        return self.like.typical_weight
 
     @property
     def bias(self) -> float | None:
         """B of penalized intercepts; None if they are free."""
         return self.like.bias
-
-    def dispersion(self, misfit: float) -> float:
-        """Return the divisor that turns the losses into negative log-likelihoods."""
-        return self.like.dispersion(misfit)
-
-
-def misfit(total: LossSum, F: Floats, losses: float) -> float:
-    """Return the statistic that the dispersion is estimated from, at the scores F.
-
-    It is twice the sum of the losses or, for counts, Pearson's statistic sum_i c_i (y_i - mu_i)^2 /
-    mu_i = sum_i g_i^2 / h_i, with g and h the first and second derivatives.
-    """
-    if not total.uses_pearson:
-        return 2.0 * losses
-    g, h = np.abs(total.gradient(F)), total.curvature(F).diagonal
-    least = np.maximum(LEAST_MEAN * g, np.finfo(float).tiny)  # a mean may underflow
-    return float((g * (g / np.maximum(h, least))).sum(axis=1).sum())
 
 
 def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature) -> Floats:
@@ -232,6 +213,8 @@ class Separable:
     n_outputs: int = 1
     bias: float | None = None
     n_threads: int = 1
+    units: Units = EVERY_ROW
+    least_dispersion: float = 0.0  # that of one event, for counts
     _known: dict[str, Floats] = field(default_factory=dict)  # cached at the scores "F"
 
     def on_threads(self, n: int) -> Separable:
@@ -239,7 +222,8 @@ class Separable:
         return self if n == self.n_threads else replace(self, n_threads=n)
 
     @cached_property
-    def _cost(self) -> Floats:
+    def cost(self) -> Floats:
+        """The weight of every row, (n_rows,)."""
         return self.problem.cost
 
     @cached_property
@@ -262,10 +246,10 @@ class Separable:
             return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
         margin = self.problem.margin(F[0])
         slopes, bends = self.loss.derivatives(margin)
-        bends *= self._cost
-        slopes *= self._cost
+        bends *= self.cost
+        slopes *= self.cost
         slopes *= self.problem.y
-        in_all = float(self._cost @ self.loss.value(margin))
+        in_all = float(self.cost @ self.loss.value(margin))
         return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
 
     def each(self, F: Floats) -> Floats:
@@ -273,7 +257,7 @@ class Separable:
         if self.twin is not None:
             each: Floats = _core.loss_each(*self.twin, F[0], self.n_threads)
             return each
-        return self._cost * self.loss.value(self.problem.margin(F[0]))
+        return self.cost * self.loss.value(self.problem.margin(F[0]))
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
@@ -293,7 +277,7 @@ class Separable:
         if cautious:
             margin = self.problem.margin(F[0])
             wrong = np.flatnonzero(margin < -NEARLY_STRAIGHT)
-            second[0, wrong] = self._cost[wrong] * self.loss.caution(margin[wrong])
+            second[0, wrong] = self.cost[wrong] * self.loss.caution(margin[wrong])
         return Diagonal(second, self.n_threads)
 
     def gap(self, F: Floats, R: Floats) -> float:
@@ -305,8 +289,8 @@ class Separable:
 
     def _gap_of(self, F: Floats, R: Floats, some: slice) -> float:
         """Return the part of some rows; batches save memory."""
-        counts = np.flatnonzero(self._cost[some]) + some.start
-        cost, alpha = self._cost[counts], -self.problem.y[counts] * R[counts]
+        counts = np.flatnonzero(self.cost[some]) + some.start
+        cost, alpha = self.cost[counts], -self.problem.y[counts] * R[counts]
         feasible = np.clip(alpha, *self.loss.range(cost))
         if not np.all(np.abs(alpha - feasible) <= ROUNDING * cost):
             return np.inf
@@ -325,7 +309,7 @@ class Separable:
                 n_threads=self.n_threads,
             )
             return np.array([found])
-        known = self.loss.shift(self.problem.margin(F[0]), self._cost)
+        known = self.loss.shift(self.problem.margin(F[0]), self.cost)
         if known is not None:
             sign = float(self.problem.y[0])  # the same for all rows if there is a formula
             return np.array([sign * known])
@@ -333,8 +317,8 @@ class Separable:
         for _ in range(MAX_SHIFTS):
             margin = self.problem.margin(F[0] + shift)
             slopes, bends = self.loss.derivatives(margin)
-            slope = float((self.problem.y * slopes) @ self._cost)
-            bend = float(self._cost @ bends)
+            slope = float((self.problem.y * slopes) @ self.cost)
+            bend = float(self.cost @ bends)
             step = np.clip(-slope / bend if bend > 0 else -np.sign(slope), -1.0, 1.0)
             shift += step
             if abs(step) <= LAST_SHIFT or abs(shift[0]) > FARTHEST:
@@ -351,14 +335,25 @@ class Separable:
         """Largest step of a score from which a missing curvature is measured."""
         return self.loss.farthest
 
-    @property
-    def uses_pearson(self) -> bool:
-        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
-        return self.loss.uses_pearson
+    @cached_property
+    def typical_weight(self) -> float:
+        """The weight of a typical row; of counts, about the smallest event."""
+        if self.least_dispersion > 0.0:
+            return max(self.least_dispersion, LEAST_EVENT * float(self.cost.mean()))
+        return typical_weight(self.units, self.cost)
 
-    def dispersion(self, misfit: float) -> float:
-        """Return the divisor that turns the losses into negative log-likelihoods."""
-        return self.loss.dispersion(misfit)
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether the losses are negative log-likelihoods for weights of 1."""
+        return self.loss.is_likelihood
+
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows."""
+        value, G = self.value(F), self.gradient(F)
+        sums = scatter_sums(self.units, self.cost, G, self.curvature(F).diagonal)
+        return Scatter.of(
+            sums, 2.0 * value, self.least_dispersion, is_likelihood=self.is_likelihood
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,23 +111,9 @@ class SmoothLoss(ConvexLoss, Protocol):
         return None
 
     @property
-    def has_dispersion(self) -> bool:
-        """Whether the dispersion is estimated; otherwise it is 1."""
-        return False
-
-    @property
-    def uses_pearson(self) -> bool:
-        """Whether the dispersion is estimated from Pearson's statistic instead of the losses."""
-        return False
-
-    def dispersion(self, misfit: float) -> float:
-        """Return the divisor that turns the losses into negative log-likelihoods.
-
-        `misfit` is twice the sum of the losses, or Pearson's statistic, per residual degree of
-        freedom.
-        """
-        del misfit
-        return 1.0
+    def is_likelihood(self) -> bool:
+        """Whether it is a negative log-likelihood; otherwise its dispersion is estimated."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -277,6 +263,8 @@ class Logistic(SmoothLoss):
 class SquaredError(SmoothLoss):
     """m^2 / 2 of a residual; its dual variable is any number."""
 
+    is_likelihood = False  # the variance of the residuals is estimated
+
     def value(self, m: Floats) -> Floats:
         """Return the loss."""
         return 0.5 * m**2
@@ -297,15 +285,6 @@ class SquaredError(SmoothLoss):
         """Return minus the mean of m."""
         in_all = float(cost.sum())
         return -float(m @ cost) / in_all if in_all > 0 else 0.0
-
-    @property
-    def has_dispersion(self) -> bool:
-        """True: the dispersion is estimated."""
-        return True
-
-    def dispersion(self, misfit: float) -> float:
-        """Return the variance of the residuals."""
-        return misfit
 
     def step(self, alpha: float, m: float, curvature: float, cost: float) -> float:
         """Return the best alpha along one coordinate."""

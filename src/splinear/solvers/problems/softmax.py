@@ -10,6 +10,7 @@ from scipy.special import entr
 
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
+from splinear.model.scatter import Scatter
 from splinear.solvers.problems.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
@@ -18,6 +19,7 @@ from splinear.solvers.problems.loss_sums import (
     ROUNDING,
     Curvature,
 )
+from splinear.solvers.problems.units import EVERY_ROW, Units, scatter_sums, typical_weight
 
 __all__ = ["Softmax", "SoftmaxCurvature"]
 
@@ -38,17 +40,24 @@ class Softmax:
     is_quadratic: bool = False
     bias: float | None = None
     farthest: float = np.inf
-    uses_pearson: bool = False
+    is_likelihood: bool = True
+    units: Units = EVERY_ROW
 
     def on_threads(self, n: int) -> Softmax:
         """Return the same sum, because NumPy computes it on one thread."""
         del n
         return self
 
-    def dispersion(self, misfit: float) -> float:
-        """Return 1, because the losses are negative log-likelihoods."""
-        del misfit
-        return 1.0
+    @cached_property
+    def typical_weight(self) -> float:
+        """The weight of a typical row."""
+        return typical_weight(self.units, self.cost)
+
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows."""
+        H = self.curvature(F).diagonal
+        sums = scatter_sums(self.units, self.cost, self.gradient(F), H)
+        return Scatter.of(sums, 2.0 * self.value(F), 0.0, is_likelihood=True)
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""

@@ -52,47 +52,47 @@ BETTER = 0.98  # relative to the best loss: what a larger variance must reach
 TRIAL_TOL = 1e-2  # tolerance of the models that are compared
 
 TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
-WeightOf = Callable[[TrainingRows], float]
+UnitsOf = Callable[[TrainingRows], float]
 
 
 def choose(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    weight_of: WeightOf,
+    units_of: UnitsOf,
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
-    totals_of(rows) returns the sums of losses over some rows, and weight_of(rows) their total
-    weight.
+    totals_of(rows) returns the sums of losses over some rows, and units_of(rows) the
+    number of their independent units.
     """
     if rows.n_rows >= LEAST_ROWS:
-        if not _is_narrow(rows, weight_of):
-            return _of_wide(_Trials.divide(rows, totals_of, stopping), weight_of)
-        if _is_crowded(rows, totals_of, weight_of):
-            return _of_crowded(rows, _Trials.divide(rows, totals_of, stopping), weight_of)
-    return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping, weight_of)
+        if not _is_narrow(rows, units_of):
+            return _of_wide(_Trials.divide(rows, totals_of, stopping))
+        if _is_crowded(rows, totals_of, units_of):
+            return _of_crowded(rows, _Trials.divide(rows, totals_of, stopping))
+    return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping)
 
 
-def _of_wide(trials: _Trials, weight_of: WeightOf) -> Smoothness:
+def _of_wide(trials: _Trials) -> Smoothness:
     """Compare one factor for all terms with one variance per term."""
     for pooled in (True, False):
-        trials.compare(trials.by_reml(weight_of, wide=True, pooled=pooled))
+        trials.compare(trials.by_reml(wide=True, pooled=pooled))
         if trials.is_stopped:
             break
     return trials.best
 
 
-def _of_crowded(rows: TrainingRows, trials: _Trials, weight_of: WeightOf) -> Smoothness:
+def _of_crowded(rows: TrainingRows, trials: _Trials) -> Smoothness:
     """Choose by REML, unless other variances are clearly better on held-out rows."""
     trials.better = 1.0 - 1.0 / np.sqrt(trials.n_held_out)
-    trials.compare(trials.by_reml(weight_of))
+    trials.compare(trials.by_reml())
     if not trials.is_stopped:
-        trials.compare(trials.by_reml(weight_of, wide=True, pooled=True))
+        trials.compare(trials.by_reml(wide=True, pooled=True))
     if trials.has_other or trials.is_stopped:
         return trials.best
     few = rows.first(_enough(rows.layout))
-    found = _by_reml(few, trials.totals_of, trials.onward, weight_of)
+    found = _by_reml(few, trials.totals_of, trials.onward)
     return replace(found, n_turns=trials.n_turns + found.n_turns)
 
 
@@ -100,7 +100,7 @@ def choose_with_pairs(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    weight_of: Callable[[TrainingRows], float],
+    units_of: UnitsOf,
     curves: Smoothness,
 ) -> Smoothness:
     """Choose the variances of the surfaces of rows.layout; `curves` were chosen without them.
@@ -114,9 +114,8 @@ def choose_with_pairs(
         few,
         totals_of(few),
         replace(stopping, watch=stopping.watch.after(curves.n_turns).during("smoothness")),
-        weight=weight_of(few),
         begin=replace(curves, layout=layout, starts=starts),
-        only_pairs=not _is_narrow(rows, weight_of) or curves.n_rows < few.n_rows,
+        only_pairs=not _is_narrow(rows, units_of) or curves.n_rows < few.n_rows,
     )
 
 
@@ -124,17 +123,17 @@ def _n_curves(layout: Layout) -> int:
     return sum(group.n_features for group in layout.groups)
 
 
-def _is_narrow(rows: TrainingRows, weight_of: Callable[[TrainingRows], float]) -> bool:
+def _is_narrow(rows: TrainingRows, units_of: UnitsOf) -> bool:
     n_terms = _n_curves(rows.layout)
-    return n_terms < WIDE and FEW_ROWS * n_terms < weight_of(rows)
+    return n_terms < WIDE and FEW_ROWS * n_terms < units_of(rows)
 
 
-def _is_crowded(rows: TrainingRows, totals_of: TotalsOf, weight_of: WeightOf) -> bool:
+def _is_crowded(rows: TrainingRows, totals_of: TotalsOf, units_of: UnitsOf) -> bool:
     """Return whether there are few rows for the curves of all classes, but enough to split."""
     if rows.n_rows < LEAST_OF_CROWDED:
         return False
     n_classes = max(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
-    return n_classes > 1 and FEW_ROWS * n_classes * _n_curves(rows.layout) >= weight_of(rows)
+    return n_classes > 1 and FEW_ROWS * n_classes * _n_curves(rows.layout) >= units_of(rows)
 
 
 def final_edf(
@@ -172,7 +171,6 @@ def _by_reml(
     rows: TrainingRows,
     totals_of: TotalsOf,
     stopping: Stopping,
-    weight_of: WeightOf,
     *,
     wide: bool = False,
     pooled: bool = False,
@@ -181,7 +179,6 @@ def _by_reml(
         rows,
         totals_of(rows),
         replace(stopping, watch=stopping.watch.during("smoothness")),
-        weight=weight_of(rows),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
         in_all=wide,
@@ -211,6 +208,8 @@ class _Trials:
         n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
         most = int(np.clip(MOST_VALUES // (_n_curves(rows.layout) * n_outputs), 4_000, MOST_ROWS))
         n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
+        here = rows.first(rows.n_rows)
+        n_fit = min(here.n_whole(n_fit), rows.n_rows - 1)
         n_held_out = min(rows.n_rows - n_fit, max(4_000, n_fit // 3))
         made = cls(rows.first(n_fit), rows.first(n_fit + n_held_out), totals_of, stopping)
         if rows.n_rows > MANY * n_fit:
@@ -232,11 +231,9 @@ class _Trials:
         """The stopping rule of the next choice, which counts turns from the previous ones on."""
         return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
 
-    def by_reml(
-        self, weight_of: WeightOf, *, wide: bool = False, pooled: bool = False
-    ) -> Smoothness:
+    def by_reml(self, *, wide: bool = False, pooled: bool = False) -> Smoothness:
         """Return the variances that REML chooses on the training part."""
-        return _by_reml(self.fit, self.totals_of, self.onward, weight_of, wide=wide, pooled=pooled)
+        return _by_reml(self.fit, self.totals_of, self.onward, wide=wide, pooled=pooled)
 
     @property
     def best(self) -> Smoothness:

@@ -12,7 +12,7 @@ from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.solvers.newton.iterate import Space
 from splinear.solvers.newton.passes import RowPasses, Thinning
-from splinear.solvers.problems.loss_sums import Curvature, LossSum, misfit
+from splinear.solvers.problems.loss_sums import Curvature, LossSum
 
 __all__ = ["gather"]
 
@@ -29,14 +29,10 @@ def gather(
     parameters: Floats,
     intercept: Floats,
     n_threads: int,
-    *,
-    weight: float | None = None,
-    dispersion: Callable[[float], float] | None = None,
 ) -> Information:
     """Return the second derivatives at a model: parameters (n_outputs, n), intercept (n_outputs,).
 
-    `weight` is the total weight of all rows, if `dispersion` is to be estimated. The coupling of
-    surfaces to curves and to each other is not stored.
+    The coupling of surfaces to curves and to each other is not stored.
     """
     space, total = Space(rows, total.n_outputs, n_threads), total.on_threads(n_threads)
     F = space.lifted(rows.scores(parameters, n_threads), intercept)
@@ -54,9 +50,7 @@ def gather(
         n_rows=rows.n_rows,
         n_coupled=n_rows,
         slopes=rows.layout.gather(slopes)[:, :n_of_curves],
-        misfit=misfit(total, F, total.value(F)),
-        weight=weight,
-        dispersion=dispersion,
+        scatter=total.scatter(F),
         pair_blocks=space.pair_blocks(curvature.independent),
         pair_slopes=slopes[:, n_of_curves:],
     )

@@ -38,10 +38,11 @@ from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.model.parts import Parts
+from splinear.model.scatter import together
 from splinear.penalties import DifferencePenalty
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
-from splinear.solvers.problems.loss_sums import LossSum, misfit
+from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Start, Stopping
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
@@ -56,7 +57,7 @@ SETTLED, LEAST_FREEDOM = 0.01, 10.0
 MOST_RATE = 0.8  # largest ratio of successive changes that is extrapolated
 SETTLED_LOSSES = 2e-3  # relative change of the losses in a turn's step
 MOST_CHANGE = 1e3  # of a variance in one turn
-LEAST_NOISE = 1e-4  # of the variance of the targets; curves through all points have no optimum
+LEAST_NOISE = 1e-4  # of that without curves; curves through all points have no optimum
 GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
 # On tables with fewer rows, steps of a curve do not get weights of their own: these follow noise.
 ROWS_FOR_EDGES = 5_000
@@ -82,7 +83,6 @@ def choose_smoothness(
     totals: Sequence[LossSum],
     stopping: Stopping,
     *,
-    weight: float | None = None,
     pooled: bool = False,
     settled: float = SETTLED,
     in_all: bool = False,
@@ -101,12 +101,10 @@ def choose_smoothness(
 
     `totals` are the sums of losses of all outputs, which share the result. Divided by their
     dispersion (for the squared error, the variance of the residuals), they are negative
-    log-likelihoods. The dispersion is estimated in every turn; `weight` is the total weight of all
-    rows, None for their number. After Ctrl-C the result of the last turn is returned, and the watch
-    keeps the exception.
+    log-likelihoods. The dispersion is estimated in every turn (`splinear.model.scatter`). After
+    Ctrl-C the result of the last turn is returned, and the watch keeps the exception.
     """
-    weight = float(rows.n_rows) if weight is None else weight
-    how = _Way(weight, pooled, settled, in_all, max_turns, only_pairs)
+    how = _Way(pooled, settled, in_all, max_turns, only_pairs)
     turns = _turns(rows, totals, stopping, how, begin)
     found = next(turns)
     try:
@@ -121,7 +119,6 @@ def choose_smoothness(
 class _Way:
     """The options of choose_smoothness."""
 
-    weight: float
     pooled: bool
     settled: float
     in_all: bool
@@ -137,25 +134,26 @@ def _turns(
     begin: Smoothness | None,
 ) -> Iterator[Smoothness]:
     """Yield the result of every turn, until little changes."""
-    first = rows.layout if how.pooled else _with_static_weights(rows.layout)
+    # In the unit of the weights, so that a constant factor changes nothing.
+    guess = rows.layout.scaled(len(totals) / sum(total.typical_weight for total in totals))
+    first = guess if how.pooled else _with_static_weights(guess)
     first = first if how.pooled or how.in_all else _with_parts(first)
     has_many = rows.n_rows >= ROWS_FOR_EDGES
     can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
-    layout = first if begin is None else begin.layout
+    layout = first if begin is None else begin.layout.with_pairs(first.pairs)
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
     pace = None if how.in_all else Pace()
-    starts = [None] * len(totals) if begin is None else begin.starts
-    points = [
-        newton.begin(rows.with_layout(layout), total, stopping.n_threads, start)
-        for total, start in zip(totals, starts, strict=True)
-    ]
+    points = _begun(rows.with_layout(layout), totals, stopping, begin)
     losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
-    flat = losses if begin is None else _without_curves(rows, totals, stopping.n_threads)
+    least = LEAST_NOISE * _noise(_begun(rows, totals, stopping, None), 0.0)
     for n_turns in range(1, how.max_turns + 1):
         found = turns.follow(layout)
         measures = Measures.of_all(found, layout)
         edf = [measure.edf for measure in measures]
-        noise = _noise(found, edf, how.weight, flat, noise if layout.pairs else None)
+        now = max(_noise(found, sum(float(e.sum()) for e in edf)), least)
+        # Surfaces can take nearly as many degrees of freedom as there are rows, and the estimates
+        # would alternate between more noise and fewer degrees of freedom forever.
+        noise = now if noise is None or not layout.pairs else float(np.sqrt(now) * np.sqrt(noise))
         gap = np.nan  # takes a pass over the rows, so it is computed only on request
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in found)
@@ -176,9 +174,13 @@ def _turns(
             return
 
 
-def _without_curves(rows: TrainingRows, totals: Sequence[LossSum], n_threads: int) -> float:
-    """Return the sum of the losses of the models without curves."""
-    return sum(newton.begin(rows, total, n_threads).losses for total in totals)
+def _begun(
+    rows: TrainingRows, totals: Sequence[LossSum], stopping: Stopping, begin: Smoothness | None
+) -> list[Iterate]:
+    """Return the models of all sums at their starts, or else without curves."""
+    starts = [None] * len(totals) if begin is None else begin.starts
+    pairs = zip(totals, starts, strict=True)
+    return [newton.begin(rows, total, stopping.n_threads, start) for total, start in pairs]
 
 
 class _Moves:
@@ -219,22 +221,10 @@ def _start(point: Iterate) -> Start:
     return Start(coef=point.parameters, intercept=point.theta[:, -1])
 
 
-def _noise(
-    points: list[Iterate], edf: list[Floats], weight: float, flat: float, before: float | None
-) -> float:
-    """Return the dispersion; 1 for losses that are negative log-likelihoods already.
-
-    `flat` is the sum of losses without any curves. For rows that repeat each other, the estimate
-    may be 0; it is at least a tiny share of the variance of the targets. If there is an estimate
-    from `before`, the result is the geometric mean of both: surfaces can take nearly as many
-    degrees of freedom as there are rows, and the estimates would alternate between more noise and
-    fewer degrees of freedom forever.
-    """
-    used = sum(float(e.sum()) for e in edf) + len(points)
-    off = sum(misfit(point.total, point.F, point.losses) for point in points)
-    least = max(2.0 * LEAST_NOISE * flat / weight, TINY)
-    found = points[0].total.dispersion(max(off / max(1.0, weight - used), least))
-    return found if before is None else float(np.sqrt(found) * np.sqrt(before))
+def _noise(points: Sequence[Iterate], freedom: float) -> float:
+    """Return the dispersion of models with this many degrees of freedom, intercepts aside."""
+    parts = [point.total.scatter(point.F) for point in points]
+    return together(parts).dispersion(freedom + len(points))
 
 
 def _updated_layout(

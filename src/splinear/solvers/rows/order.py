@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray
 
-__all__ = ["Order", "divided"]
+__all__ = ["Order", "divided", "end_of_group"]
 
 STREAM = 0x5EED
 _FEW = 2**20  # rows up to which drawing the order may take twice the memory
@@ -29,14 +29,29 @@ class Order:
     n_rows: int
 
     @classmethod
-    def draw(cls, n: int, kept: AnyArray | None, seed: int) -> Order:
-        """Draw the order of n rows; only those in `kept`, unless it is None, get a place."""
+    def draw(
+        cls,
+        n: int,
+        kept: AnyArray | None,
+        seed: int,
+        groups: NDArray[np.intp] | None = None,
+    ) -> Order:
+        """Draw the order of n rows; only those in `kept`, unless it is None, get a place.
+
+        Rows of one of the `groups` (n,) come one after the other, so that the first rows are a
+        sample of groups.
+        """
         dtype = np.uint32 if n < 2**32 - 1 else np.uint64
         n_rows = n if kept is None else int(np.count_nonzero(kept))
         # NumPy shuffles items of pointer size faster, with the same result.
         shuffled = np.arange(n_rows, dtype=np.intp if n <= _FEW else dtype)
         # A stream of its own, so that data shuffled with the same seed are not put back in order.
-        np.random.default_rng([seed, STREAM]).shuffle(shuffled)
+        random = np.random.default_rng([seed, STREAM])
+        random.shuffle(shuffled)
+        if groups is not None:
+            own = groups if kept is None else groups[kept]
+            rank = random.permutation(int(own.max(initial=-1)) + 1)[own]
+            shuffled[np.lexsort((shuffled, rank))] = np.arange(n_rows)
         shuffled = shuffled.astype(dtype, copy=False)
         if kept is None:
             return cls(shuffled, n_rows)
@@ -81,6 +96,12 @@ class Order:
     def _steps(self) -> Iterator[slice]:
         for start in range(0, len(self.places), _STEP):
             yield slice(start, start + _STEP)
+
+
+def end_of_group(groups: AnyArray, n: int) -> int:
+    """Return the smallest number of rows, at least n, after which another group begins."""
+    ends = np.append(np.flatnonzero(groups[1:] != groups[:-1]) + 1, len(groups))
+    return int(ends[min(int(np.searchsorted(ends, n)), len(ends) - 1)])
 
 
 def divided(rows: slice, step: int) -> list[slice]:

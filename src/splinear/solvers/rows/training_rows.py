@@ -18,7 +18,7 @@ from splinear.model.pairs import PairGroup, chains_of, split_blocks
 from splinear.solvers.problems.loss_sums import Curvature, LossSum
 from splinear.solvers.rows.coding import code_rows, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order, divided
+from splinear.solvers.rows.order import Order, divided, end_of_group
 from splinear.solvers.rows.pair_rows import GridRows, PairRows, nearest_nodes, positions_of
 from splinear.solvers.rows.row_parts import nonzero_parts, takes_nonzeros, value_parts
 from splinear.solvers.rows.row_sample import sample_rows
@@ -52,6 +52,7 @@ class TrainingRows:
     is_coded: bool
     table: Table  # X itself
     plan: MemoryPlan = field(default_factory=MemoryPlan)
+    row_groups: NDArray[np.intp] | None = None  # (n_given,) groups that the order keeps together
     n_first: int | None = None  # number of rows of a subset, see `first`
     pairs: PairRows | None = None  # the rows' positions on surfaces, if there are any
     _one_reader: Lock = field(default_factory=Lock, repr=False)
@@ -70,14 +71,15 @@ class TrainingRows:
         weights: Floats | None = None,
         n_threads: int = 1,
         plan: MemoryPlan | None = None,
+        row_groups: NDArray[np.intp] | None = None,
     ) -> TrainingRows:
         """Return the rows of X as codes, in full precision if `exact`, or as non-zeros if sparse.
 
         For groups with gaps, the weighted mean m_j of the basis over the rows is stored in the
         layout.
         """
-        plan = plan or MemoryPlan()
-        order = Order.draw(X.shape[0], kept, seed)
+        plan, n = plan or MemoryPlan(), X.shape[0]
+        order = Order.draw(n, kept, seed, row_groups)
         nonzeros = takes_nonzeros(X, layout)
         is_coded = not nonzeros and not exact
         if nonzeros and not exact:
@@ -86,15 +88,12 @@ class TrainingRows:
             codes = code_rows(X, layout, order, plan, n_threads)
             parts = read_codes(codes, layout)
         else:
-            parts = value_parts(X.whole(), layout, order.place(np.arange(X.shape[0])), nonzeros)
-        n_values = (
-            int(X.values_per_row * X.shape[0])
-            if nonzeros
-            else X.shape[0] * sum(g.n_features for g in layout.groups)
-        )
-        rows = cls(tuple(parts), layout, kept, X.shape[0], seed, n_values, is_coded, X, plan)
+            parts = value_parts(X.whole(), layout, order.place(np.arange(n)), nonzeros)
+        per_row = X.values_per_row if nonzeros else sum(g.n_features for g in layout.groups)
+        n_values = int(per_row * n)
+        rows = cls(tuple(parts), layout, kept, n, seed, n_values, is_coded, X, plan, row_groups)
         # 4 bytes per row, little compared to the codes of many columns.
-        if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * X.shape[0]:
+        if not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * n:
             rows = replace(rows, _held=order)
         return rows.with_gap_means(rows, weights, n_threads)
 
@@ -227,6 +226,11 @@ class TrainingRows:
         n_values, pairs = self.n_values * n // self.n_rows, self.pairs and self.pairs.first(n)
         return replace(self, parts=parts, n_first=n, n_values=n_values, pairs=pairs)
 
+    def n_whole(self, n: int) -> int:
+        """Return the smallest number of first rows, at least n, that divides no group."""
+        groups = self.row_groups
+        return min(n, self.n_rows) if groups is None else end_of_group(self.place(groups), n)
+
     def some(self, numbers: AnyArray, n_threads: int = 1) -> TrainingRows:
         """Return the rows at these indices in training order, for passes over them.
 
@@ -318,17 +322,13 @@ class TrainingRows:
         """Return values (n_given,), one per row of X, in training order, (n_rows,)."""
         return self.order().place(values)[: self.n_first]
 
-    def weight(self, weights: Floats | None) -> float:
-        """Return the total weight of these rows, given that of every row of X (None if all 1)."""
-        return float(self.n_rows if weights is None else self.place(weights).sum())
-
     def restore(self, values: AnyArray) -> AnyArray:
         """Return values in the order of X, the inverse of `place`; 0 for rows of weight 0."""
         return self.order().restore(values)
 
     def order(self) -> Order:
         """Return the training order, which is drawn again unless it is kept in memory."""
-        return self._held or Order.draw(self.n_given, self.kept, self.seed)
+        return self._held or Order.draw(self.n_given, self.kept, self.seed, self.row_groups)
 
     def holding_order(self) -> TrainingRows:
         """Return the rows with their order in memory, 4 bytes per row."""

@@ -90,6 +90,11 @@ class Target(Protocol):
         ...
 
     @property
+    def numbers(self) -> AnyArray:
+        """One number per row, or several: equal for equal y."""
+        ...
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory per row."""
         ...
@@ -131,7 +136,8 @@ class SeparateOutputs:
     def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
         """Return one sum of losses per output."""
         problem_of = self.problems(rows, loss, bias=1.0)
-        return [Separable(problem_of(k), loss) for k in range(self.outputs.n_outputs)]
+        units = rows.place_units()
+        return [Separable(problem_of(k), loss, units=units) for k in range(self.outputs.n_outputs)]
 
     @property
     def spread(self) -> float:

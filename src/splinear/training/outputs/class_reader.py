@@ -38,14 +38,11 @@ class ClassReader:
         Whether several classes are trained by softmax (True) or one-vs-rest (False).
     classes : ndarray or None
         All classes, sorted; None to take those of rows with a positive weight.
-    relative : bool
-        Whether class weights are rescaled to keep the total information of the rows.
     """
 
     class_weight: ClassWeight
     coupled: bool
     classes: AnyArray | None = None
-    relative: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -70,12 +67,11 @@ class ClassReader:
             found = _distinct(y, kept)
         classes = self._found(found)
         index = numbered(y, classes)
-        weighing = self.class_weight, self.relative
         if len(classes) == 2:
-            return BinaryTarget(Binary(classes), index, *weighing)
+            return BinaryTarget(Binary(classes), index, self.class_weight)
         if self.coupled:
-            return SoftmaxTarget(Softmax(classes), index, *weighing)
-        return OneVsRestTarget(OneVsRest(classes), index, *weighing)
+            return SoftmaxTarget(Softmax(classes), index, self.class_weight)
+        return OneVsRestTarget(OneVsRest(classes), index, self.class_weight)
 
     def _labels(self, y: AnyArray) -> Target:
         indicator = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
@@ -91,7 +87,7 @@ class ClassReader:
             )
         indicator = ones.astype(np.int8)
         labels = MultiLabel(n_labels)
-        return MultiLabelTarget(labels, indicator, self.class_weight, self.relative)
+        return MultiLabelTarget(labels, indicator, self.class_weight)
 
     def _found(self, found: AnyArray) -> AnyArray:
         """Return the classes; raise if there is only one, or one that was not given."""

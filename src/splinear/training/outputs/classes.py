@@ -14,7 +14,7 @@ from splinear.solvers.problems.softmax import Softmax as SoftmaxSum
 from splinear.solvers.rows.memory import BytesPerRow
 from splinear.tables.device import special_functions, taken
 from splinear.training.outputs.base import Problems, SeparateOutputs
-from splinear.training.outputs.class_weights import ClassWeight, costs_by_class
+from splinear.training.outputs.class_weights import ClassWeight, class_weights
 from splinear.training.weighted import WeightedRows
 
 __all__ = [
@@ -113,7 +113,11 @@ class BinaryTarget(SeparateOutputs):
     outputs: Binary
     index: AnyArray
     class_weight: ClassWeight = None
-    relative: bool = False
+
+    @property
+    def numbers(self) -> AnyArray:
+        """The index of each class."""
+        return self.index
 
     @property
     def need(self) -> BytesPerRow:
@@ -122,8 +126,8 @@ class BinaryTarget(SeparateOutputs):
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Return the problem of the second class against the first."""
-        costs = costs_by_class(
-            self.class_weight, self.outputs.classes, self.index, rows, relative=self.relative
+        costs = class_weights(
+            self.class_weight, self.outputs.classes, self.index, rows.kept, rows.units.counts
         )
         placed = rows.place_weights()
         return lambda _: sided(rows, self.index == 1, costs, placed, loss, bias)
@@ -139,7 +143,11 @@ class OneVsRestTarget(SeparateOutputs):
     outputs: OneVsRest
     index: AnyArray
     class_weight: ClassWeight = None
-    relative: bool = False
+
+    @property
+    def numbers(self) -> AnyArray:
+        """The index of each class."""
+        return self.index
 
     @property
     def need(self) -> BytesPerRow:
@@ -155,8 +163,8 @@ class OneVsRestTarget(SeparateOutputs):
         """Return the sample weights times the class weights, in training order."""
         if self.class_weight is None:
             return rows.place_weights()
-        by_class = costs_by_class(
-            self.class_weight, self.outputs.classes, self.index, rows, relative=self.relative
+        by_class = class_weights(
+            self.class_weight, self.outputs.classes, self.index, rows.kept, rows.units.counts
         )
         return rows.place_weights(by_class[self.index])
 
@@ -172,7 +180,8 @@ class SoftmaxTarget(OneVsRestTarget):
         del loss
         placed, index = self._placed(rows), rows.rows.place(self.index)
         cost = np.ones(rows.rows.n_rows) if placed is None else placed
-        return [SoftmaxSum(index, cost, self.outputs.n_outputs)]
+        units = rows.place_units()
+        return [SoftmaxSum(index, cost, self.outputs.n_outputs, units=units)]
 
 
 def sided(

@@ -12,7 +12,7 @@ from splinear.solvers.problems.problem import Problem
 from splinear.solvers.rows.memory import BytesPerRow
 from splinear.tables.device import special_functions
 from splinear.training.outputs.base import Problems, SeparateOutputs
-from splinear.training.outputs.class_weights import ClassWeight, costs_by_class
+from splinear.training.outputs.class_weights import ClassWeight, class_weights
 from splinear.training.outputs.classes import sided
 from splinear.training.weighted import WeightedRows
 
@@ -59,7 +59,11 @@ class MultiLabelTarget(SeparateOutputs):
     outputs: MultiLabel
     indicator: AnyArray
     class_weight: ClassWeight = None
-    relative: bool = False
+
+    @property
+    def numbers(self) -> AnyArray:
+        """The indicator."""
+        return self.indicator
 
     @property
     def need(self) -> BytesPerRow:
@@ -68,11 +72,11 @@ class MultiLabelTarget(SeparateOutputs):
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Return the problems of rows with a label against those without it."""
-        placed, classes = rows.place_weights(), np.array([0, 1])
+        placed, classes, counts = rows.place_weights(), np.array([0, 1]), rows.units.counts
 
         def problem_of(k: int) -> Problem:
             has = self.indicator[:, k]
-            costs = costs_by_class(self.class_weight, classes, has, rows, relative=self.relative)
+            costs = class_weights(self.class_weight, classes, has, rows.kept, counts)
             return sided(rows, has > 0, costs, placed, loss, bias)
 
         return problem_of

@@ -61,6 +61,11 @@ class RegressionTarget(SeparateOutputs):
     outputs: Regression = Regression()
 
     @property
+    def numbers(self) -> AnyArray:
+        """The values."""
+        return self.values
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory of the values, of the centered values, and of those in training order."""
         return BytesPerRow(shared=16, each=8)

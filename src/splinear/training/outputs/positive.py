@@ -6,20 +6,29 @@ logarithm of the mean of y.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.problems.losses import ConvexLoss
+from splinear.solvers.problems.loss_sums import LossSum, Separable
+from splinear.solvers.problems.losses import ConvexLoss, SmoothLoss
 from splinear.solvers.problems.problem import Problem
 from splinear.solvers.rows.memory import BytesPerRow
 from splinear.training.outputs.base import Problems, SeparateOutputs
 from splinear.training.outputs.numbers import NumberReader
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["CountReader", "CountTarget", "LogMean", "OfAll", "PositiveReader", "PositiveTarget"]
+__all__ = [
+    "CountReader",
+    "CountTarget",
+    "LogMean",
+    "OfAll",
+    "PositiveReader",
+    "PositiveTarget",
+    "smallest_event",
+]
 
 LEAST_COUNT = 1e-30  # relative to the mean count; replaces counts of 0
 ROUNDING = 1e-9  # relative error of predictions
@@ -69,6 +78,7 @@ class OfAll:
 
     largest: float
     mean: float
+    event: float  # the smallest positive product of target and weight
 
 
 class LogTarget(SeparateOutputs):
@@ -100,6 +110,11 @@ class PositiveTarget(LogTarget):
     of_all: OfAll | None = None
 
     @property
+    def numbers(self) -> AnyArray:
+        """The values."""
+        return self.values
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory of the values, and of their logarithms in training order."""
         return BytesPerRow(shared=16, each=8)
@@ -125,6 +140,11 @@ class CountTarget(LogTarget):
     of_all: OfAll | None = None
 
     @property
+    def numbers(self) -> AnyArray:
+        """The values."""
+        return self.values
+
+    @property
     def need(self) -> BytesPerRow:
         """Memory of values and costs, and of costs and logarithms in training order."""
         return BytesPerRow(shared=24, each=16)
@@ -138,6 +158,25 @@ class CountTarget(LogTarget):
         logs = np.log(counts) - np.log(self.largest)
         problem = _posed(rows, 1, logs, rows.place_weights(counts), loss, bias)
         return lambda _: problem
+
+    def sums(self, rows: WeightedRows, loss: SmoothLoss) -> list[LossSum]:
+        """Return the single sum; its dispersion is at least that of one event."""
+        [total] = super().sums(rows, loss)
+        assert isinstance(total, Separable)
+        event = self.of_all.event if self.of_all is not None else self._event(rows)
+        return [replace(total, least_dispersion=event)]
+
+    def _event(self, rows: WeightedRows) -> float:
+        """Return the weight of one event, the smallest count in the unit of the weights."""
+        counts, weights, more = self.values, rows.weights, rows.units.counts
+        if weights is not None:
+            counts = counts * (weights if more is None else weights / np.maximum(more, 1.0))
+        return smallest_event(counts)
+
+
+def smallest_event(counts: Floats) -> float:
+    """Return the smallest count above 0."""
+    return float(counts[counts > 0.0].min(initial=np.inf))
 
 
 def _posed(

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 
 import numpy as np
 
 from splinear.model.information import Information, Thinned
 from splinear.model.layout import Layout
-from splinear.solvers.problems.log_link import Gamma, Poisson
-from splinear.solvers.problems.losses import SmoothLoss, SquaredError
-from splinear.training.state.checking import Fields, Plain, no_plain_form, plain_array
+from splinear.model.scatter import Scatter
+from splinear.training.state.checking import Fields, Plain, plain_array
 
 __all__ = ["information_from", "information_plain"]
 
 MOST_NUMBERS = 2**28  # entries of a group's thinning matrix, which is made when bands are computed
-
-# Losses with a dispersion, by their names in files.
-DISPERSIONS: dict[str, SmoothLoss] = {
-    "squared_error": SquaredError(),
-    "poisson": Poisson(),
-    "gamma": Gamma(),
-}
 
 ARRAYS = ("ties", "totals", "coupling", "slopes", "pair_slopes")
 
@@ -35,20 +28,8 @@ def information_plain(kept: Information) -> Plain:
         "factors": None if kept.factors is None else [int(factor) for factor in kept.factors],
         "n_rows": int(kept.n_rows),
         "n_coupled": int(kept.n_coupled),
-        "misfit": float(kept.misfit),
-        "weight": None if kept.weight is None else float(kept.weight),
-        "dispersion": _name_of(kept.dispersion),
+        "scatter": asdict(kept.scatter),
     }
-
-
-def _name_of(dispersion: Callable[[float], float] | None) -> str | None:
-    if dispersion is None:
-        return None
-    of = getattr(dispersion, "__self__", dispersion)
-    for name, loss in DISPERSIONS.items():
-        if type(of) is type(loss):
-            return name
-    raise no_plain_form(of)
 
 
 def information_from(data: object, where: str, layout: Layout) -> Information:
@@ -56,8 +37,8 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
     f = Fields(
         data,
         where,
-        "blocks ties totals coupling slopes factors n_rows n_coupled misfit weight dispersion "
-        "pair_blocks pair_slopes",
+        "blocks ties totals coupling slopes factors n_rows n_coupled scatter pair_blocks "
+        "pair_slopes",
     )
     shapes = [group.block_shape for group in layout.groups]
     blocks = [
@@ -68,7 +49,6 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
         raise ValueError(f"{f.at('blocks')}: there is no output.")
     factors = _factors(f, layout) if f.has("factors") else None
     of_pairs = [group.block_shape for group in layout.pairs]
-    name = f.text("dispersion", list(DISPERSIONS)) if f.has("dispersion") else None
     return Information(
         blocks=blocks,
         ties=f.array("ties", (n, n_parameters)),
@@ -78,15 +58,24 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
         n_rows=f.integer("n_rows", 1),
         n_coupled=f.integer("n_coupled", 1),
         slopes=f.array("slopes", (n, n_parameters)),
-        misfit=f.number("misfit"),
-        weight=f.number("weight") if f.has("weight") else None,
-        dispersion=None if name is None else DISPERSIONS[name].dispersion,
+        scatter=_scatter(f),
         pair_blocks=[
             _blocks(own, f"{f.at('pair_blocks')}[{k}]", of_pairs)
             for k, own in enumerate(f.items("pair_blocks", n))
         ],
         pair_slopes=f.array("pair_slopes", (n, layout.n_parameters - n_parameters)),
     )
+
+
+def _scatter(f: Fields) -> Scatter:
+    """Return the sums that the dispersion is estimated from; none of them is negative."""
+    names = [one.name for one in fields(Scatter)]
+    own = f.fields("scatter", " ".join(names))
+    numbers = {name: own.number(name) for name in names if name != "is_likelihood"}
+    for name, number in numbers.items():
+        if number < 0.0:
+            raise ValueError(f"{own.at(name)}: {number} is below 0.")
+    return Scatter(**numbers, is_likelihood=own.flag("is_likelihood"))
 
 
 def _blocks(data: object, where: str, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
