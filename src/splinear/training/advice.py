@@ -12,6 +12,7 @@ __all__ = ["advise_fixed", "advise_smooth"]
 
 MANY, FEW = 128, 10  # bins where smoothness is chosen, and in the paper's classifier
 WIDE = 200  # number of columns from which on even features with few values get FEW bins
+MANY_FREQUENCIES = 12  # where smoothness is chosen: enough for the hours of a day
 MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bins
 
 
@@ -28,6 +29,7 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
         few=MANY + 1,
         without_level=True,
         most_coefficients=MOST_COEFFICIENTS,
+        n_frequencies=MANY_FREQUENCIES,
     )
 
 
