@@ -17,28 +17,10 @@ constexpr double least_remainder = 1e-6;
 constexpr std::size_t numbers_per_task = 512;
 constexpr std::size_t features_at_once = 8;
 
-// Converts the gradient r of feature j from parameters to tables.
-void to_table_gradient(const ArrowGroup& group, std::size_t j, const double* r,
-                       double* out) noexcept {
-    const std::size_t stride = group.stride();
-    const std::uint8_t* used = &group.used[j * stride];
-    const std::size_t size = group.mean.empty() ? stride : stride - 1;
-    const double* mean = group.mean.data() + j * size;
-    const double of_missing = size < stride ? r[size] : 0.0;
-    for (std::size_t k = 0; k < size; ++k) {
-        const double own = size < stride ? r[k] - of_missing * mean[k] : r[k];
-        out[k] = used[k] ? own : 0.0;
-    }
-    if (size < stride) out[size] = used[size] ? of_missing : 0.0;
-}
-
-// Converts `out` of feature j, in place, from tables to parameters.
-void to_parameters(const ArrowGroup& group, std::size_t j, double* out) noexcept {
-    const std::size_t stride = group.stride();
-    const std::uint8_t* used = &group.used[j * stride];
-    if (!group.mean.empty())
-        out[stride - 1] -= dot(out, group.mean.data() + j * (stride - 1), stride - 1);
-    for (std::size_t k = 0; k < stride; ++k) out[k] = used[k] ? out[k] : 0.0;
+// Entries of parameters that are not used become 0.
+void keep_used(const std::uint8_t* used, std::size_t n, double* x) noexcept {
+    for (std::size_t k = 0; k < n; ++k)
+        if (!used[k]) x[k] = 0.0;
 }
 
 }  // namespace
@@ -49,6 +31,9 @@ ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_use
     : blocks(std::move(the_blocks)),
       used(std::move(is_used)),
       mean(std::move(the_mean)),
+      share(mean.empty() ? 0 : n_features()),
+      of_mean(mean.size()),
+      joint(share.size()),
       ties(std::move(tied)),
       solved(n_parameters()),
       remainder(n_features()),
@@ -72,23 +57,58 @@ ArrowGroup::ArrowGroup(BandedBlocks the_blocks, std::vector<std::uint8_t> is_use
         const double root = std::sqrt(the_lines.precision[j] + along);
         for (std::size_t k = 0; k < stride(); ++k) p[k] = root > 0.0 ? p[k] / root : 0.0;
     };
+    const auto join_missing = [&](std::size_t j) {
+        const std::size_t size = stride() - 1;
+        double* m = &mean[j * size];
+        double* own = &ties[j * stride()];
+        const double c = own[size];
+        keep_used(&used[j * stride()], size, m);
+        std::vector<double> x(m, m + size);
+        x.push_back(1.0);
+        solve_curves(j, j + 1, x.data());
+        const bool deviates = used[j * stride() + size];
+        share[j] = deviates ? std::clamp(c * x[size], 0.0, 1.0) : 0.0;
+        const double k = c * (1.0 - share[j]);
+        joint[j] = k / (1.0 + k * dot(m, x.data(), size));
+        std::copy_n(x.data(), size, &of_mean[j * size]);
+        for (std::size_t i = 0; i < size; ++i) own[i] += c * m[i];
+    };
+    const auto prepare = [&](std::size_t first, std::size_t last) {
+        for (std::size_t j = first; j < last && !lines.empty(); ++j) add_line(j);
+        for (std::size_t j = first; j < last && !mean.empty(); ++j) join_missing(j);
+        for (std::size_t i = first * stride(); i < last * stride(); ++i)
+            solved[i] = ties[i] = used[i] ? ties[i] / s : 0.0;
+        solve(first, last, &solved[first * stride()]);
+        for (std::size_t j = first; j < last; ++j) {
+            const double own = s * dot(&ties[j * stride()], &solved[j * stride()], stride());
+            remainder[j] = std::max(1.0 - own, least_remainder);
+        }
+    };
     parallel_pieces(0, std::ssize(remainder), std::ptrdiff_t{features_at_once}, n_threads,
-                    [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-                        const auto first = static_cast<std::size_t>(begin);
-                        const auto last = static_cast<std::size_t>(end);
-                        for (std::size_t i = first * stride(); i < last * stride(); ++i)
-                            solved[i] = ties[i] = used[i] ? ties[i] / s : 0.0;
-                        for (std::size_t j = first; j < last && !lines.empty(); ++j) add_line(j);
-                        solve_blocks(first, last, &solved[first * stride()]);
-                        for (std::size_t j = first; j < last; ++j) {
-                            const std::size_t i = j * stride();
-                            const double own = s * dot(&ties[i], &solved[i], stride());
-                            remainder[j] = std::max(1.0 - own, least_remainder);
-                        }
+                    [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        prepare(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
                     });
 }
 
-void ArrowGroup::solve_blocks(std::size_t first, std::size_t last, double* x) const {
+void ArrowGroup::solve(std::size_t first, std::size_t last, double* x) const {
+    const std::size_t size = mean.empty() ? stride() : stride() - 1;
+    // The deviation is eliminated: (A + k m m') a = r - share r_d m, d = r_d / (c + p) - share m'a.
+    for (std::size_t j = first; j < last && !mean.empty(); ++j) {
+        double* own = x + (j - first) * stride();
+        const double of_deviation = share[j] * own[size];
+        for (std::size_t k = 0; k < size; ++k) own[k] -= of_deviation * mean[j * size + k];
+    }
+    solve_curves(first, last, x);
+    for (std::size_t j = first; j < last && !mean.empty(); ++j) {
+        double* own = x + (j - first) * stride();
+        const double* m = &mean[j * size];
+        const double along = joint[j] * dot(m, own, size);
+        for (std::size_t k = 0; k < size; ++k) own[k] -= along * of_mean[j * size + k];
+        own[size] -= share[j] * dot(m, own, size);
+    }
+}
+
+void ArrowGroup::solve_curves(std::size_t first, std::size_t last, double* x) const {
     std::vector<double> along(lines.empty() ? 0 : last - first);
     for (std::size_t j = first; j < first + along.size(); ++j)
         along[j - first] = dot(&lines[j * stride()], x + (j - first) * stride(), stride());
@@ -130,18 +150,19 @@ void solve_part(const ArrowPart& part, double s, const double* r, double r_inter
     const std::size_t stride = group.stride();
     for (std::size_t j = part.first; j < part.last; ++j) {
         double* to = out + (j - part.first) * stride;
-        to_table_gradient(group, j, r + (j - part.first) * stride, to);
+        const double* own = r + (j - part.first) * stride;
         const double* ties = &group.ties[j * stride];
-        for (std::size_t k = 0; k < stride; ++k) to[k] -= ties[k] * r_intercept;
+        for (std::size_t k = 0; k < stride; ++k) to[k] = own[k] - ties[k] * r_intercept;
+        keep_used(&group.used[j * stride], stride, to);
     }
-    group.solve_blocks(part.first, part.last, out);
+    group.solve(part.first, part.last, out);
     for (std::size_t j = part.first; j < part.last; ++j, out += stride) {
         const double* ties = &group.ties[j * stride];
         const double* solved = &group.solved[j * stride];
         const double along = s * dot(ties, out, stride) / group.remainder[j];
         for (std::size_t k = 0; k < stride; ++k) out[k] += solved[k] * along;
         tilts[j - part.first] = dot(ties, out, stride);
-        to_parameters(group, j, out);
+        keep_used(&group.used[j * stride], stride, out);
     }
 }
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from splinear.solvers.newton.arrow import Arrow
-from splinear.solvers.newton.banded import penalized_bands
 from splinear.solvers.newton.iterate import Space
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -21,21 +20,35 @@ def dense_of(bands):
 
 
 def whole_matrix(space, blocks, ties, s):
-    """Return the matrix of tables and the intercept, whose curves know nothing of each other."""
+    """Return the matrix of parameters and the intercept; curves know nothing of each other."""
     layout, n = space.layout, space.layout.n_of_curves
-    u = np.where(layout.used, ties, 0.0)
     A = np.zeros((n + 1, n + 1))
-    A[:n, :n] = np.outer(u, u) / s
-    A[:n, n], A[n, :n], A[n, n] = u, u, s
-    start = 0
-    for group, own, tied in zip(layout.groups, blocks, layout.split(u), strict=True):
-        bands = penalized_bands(group, own, 1)
-        for j, M in enumerate(dense_of(bands)):
+    A[n, n], start = s, 0
+    for group, own, tied in zip(layout.groups, blocks, layout.split(ties), strict=True):
+        penalty, losses = dense_of(group.penalty_bands), dense_of(own)
+        for j in range(group.n_features):
+            # Values of tables as functions of the parameters: a gap's contains the curve's mean.
+            T = np.eye(group.stride)
+            if group.has_gaps:
+                T[-1, :-1] = group.mean[j]
+            M, u = penalty[j] + T.T @ losses[j] @ T, T.T @ tied[j]
             if group.has_level and group.embedding.penalty.bandwidth > 0:
                 M = M + s * np.outer(group.level_weights[j], group.level_weights[j])
             at = slice(start, start + group.stride)
-            A[at, at] += M - np.outer(tied[j], tied[j]) / s
+            A[at, at], A[at, n], A[n, at] = M, u, u
             start += group.stride
+    # Coordinates in which the intercept is measured at the mean of all curves.
+    ties_between = np.outer(A[:n, n], A[n, :n]) / s
+    start = 0
+    for group in layout.groups:
+        for _ in range(group.n_features):
+            at = slice(start, start + group.stride)
+            ties_between[at, at] = 0.0
+            start += group.stride
+    A[:n, :n] += ties_between
+    free = np.append(layout.used[:n], True)
+    A[~free], A[:, ~free] = 0.0, 0.0
+    A[~free, ~free] = 1.0
     return A
 
 
@@ -50,16 +63,21 @@ def posed(mixed):
     return space, blocks, ties, float(h.sum())
 
 
-def test_it_is_the_inverse(posed):
+@pytest.mark.parametrize("of_gaps", [1.0, 1e-10, 0.0])
+def test_it_is_the_inverse(posed, of_gaps):
+    """Also if the deviations of gaps are nearly fixed at 0, or are."""
     space, blocks, ties, s = posed
-    layout, used = space.layout, np.append(space.layout.used, True)
-    r = np.random.default_rng(1).normal(size=(3, layout.n_parameters + 1)) * used
+    groups = [
+        group.with_variance(group.embedding.variance, of_gaps * group.missing_variance, group.edges)
+        for group in space.layout.groups
+    ]
+    space = space.over(space.rows.with_layout(space.layout.with_groups(groups)))
+    used = np.append(space.layout.used, True)
+    r = np.random.default_rng(1).normal(size=(3, space.layout.n_parameters + 1)) * used
     found = Arrow(space, blocks, ties, s).solve(r)
     A = whole_matrix(space, blocks, ties, s)
     for own, given in zip(found, r, strict=True):
-        in_tables = np.append(np.where(layout.used, layout.scatter(given[:-1]), 0.0), given[-1])
-        x = np.linalg.solve(A, in_tables)
-        expected = np.append(np.where(layout.used, layout.from_tables(x[:-1]), 0.0), x[-1])
+        expected = np.linalg.solve(A, given)
         np.testing.assert_allclose(own, expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
 
 

@@ -1,5 +1,7 @@
 """What users get wrong, and input that is odd but right."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,7 @@ from splinear import (
     SplineEmbedding,
 )
 from splinear.datasets import load_disk
+from splinear.tables.checks import check_weights
 from splinear.terms import Spline
 
 X_GOOD, Y_GOOD = load_breast_cancer(return_X_y=True)
@@ -222,6 +225,46 @@ def test_very_large_weights_are_refused(estimator, most, other):
     weights = np.append(most, np.full(119, other))
     with pytest.raises(ValueError, match=r"sample_weight (adds up to|contains infinity)"):
         estimator().fit(X_GOOD, Y_GOOD, sample_weight=weights)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-200])
+@pytest.mark.parametrize(
+    "model",
+    [
+        AdditiveClassifier(interactions=1),
+        AdditiveRegressor(loss="gamma"),
+        AdditiveSVC(C=1.0),
+        AdditiveSVR(C=1.0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_sums_of_denormal_weights_are_finite(model, scale):
+    """Also those of three classes, whose gap was infinite."""
+    y = np.digitize(X_GOOD[:, 0], [12.0, 15.0]) + 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "sample_weight adds up to")
+        model = clone(model).fit(X_GOOD, y, sample_weight=np.full(120, scale))
+    assert np.all(model.certified_)
+    assert np.isfinite(model.feature_importances_).all()
+    assert np.isfinite(np.ravel(model.objective_)).all()
+    assert np.all(np.ravel(model.dual_gap_) <= model.tol)
+
+
+@pytest.mark.parametrize("scale", [1e-305, 1e-318])
+def test_denormal_weights_keep_their_proportions(scale):
+    shares = np.where(Y_GOOD > 0, 1.0, 4.0)
+    found = check_weights(scale * shares, 120)
+    np.testing.assert_allclose(found / found.min(), shares, rtol=1e-3)
+    assert 1e-200 < found.min() < 1e-90
+
+
+def test_a_row_with_a_denormal_weight_counts_for_nothing_but_is_there():
+    weights = np.ones(120)
+    weights[:3] = 1e-310, 0.0, 1e-320
+    found = check_weights(weights, 120)
+    np.testing.assert_array_equal(found[:3], [1e-100, 0.0, 1e-100])
+    np.testing.assert_array_equal(found[3:], 1.0)
 
 
 @by_name

@@ -455,6 +455,28 @@ def test_a_period_wraps(period):
     assert clamped.predict([[60.0]]) == clamped.predict(X[[X.argmax()]])
 
 
+def n_frequencies_of(model, X, y):
+    return [term.coef.size // 2 for term in model.fit(X, y).terms_]
+
+
+def test_the_default_number_of_frequencies_suits_the_values():
+    """As many as differ at the values of a feature, if REML can shrink those that are too many."""
+    random = np.random.default_rng(0)
+    n = 600
+    X = np.column_stack(
+        [random.uniform(0, 24, n), random.integers(0, 24, n), random.integers(0, 7, n)]
+    ).astype(float)
+    X = np.column_stack([X, random.integers(0, 2, n), np.where(X[:, 0] < 2, np.nan, X[:, 0])])
+    y = np.cos(6 * np.pi * X[:, 1] / 12) + 0.1 * random.normal(size=n)
+    chosen = AdditiveRegressor(Fourier(), random_state=0)
+    assert n_frequencies_of(chosen, X, y) == [12, 12, 3, 3, 12]
+    assert chosen.score(X, y) > 0.9
+    assert n_frequencies_of(AdditiveRegressor(Fourier(5)), X, y) == [5] * 5
+    assert n_frequencies_of(AdditiveRegressor(Fourier(), C=1.0), X, y) == [3] * 5
+    assert n_frequencies_of(AdditiveSVR(Fourier()), X, y) == [3] * 5
+    assert n_frequencies_of(AdditiveRegressor(Fourier(), device="auto"), X, y)[0] == 8
+
+
 def test_infinity_does_not_wrap():
     X, y = frame()
     model = AdditiveRegressor(terms={"hour": Fourier(period=24)}).fit(X, y)

@@ -341,3 +341,15 @@ def test_ctrl_c_before_the_first_step_of_a_second_fit_leaves_the_first(refines):
     assert [(one.primal, one.gap) for one in got] == [(1.0, 0.5)]
     assert len(calls) == 2
     assert isinstance(stopping.watch.error, KeyboardInterrupt)
+
+
+@pytest.mark.parametrize(("seed", "share"), [(0, 0.1), (1, 0.1), (2, 0.5)])
+def test_labels_that_one_column_with_gaps_determines_are_certified(seed, share):
+    """The deviations of gaps are then nearly fixed, beside a curve that is nearly free."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(2000, 20))
+    y = X[:, 0] > 0
+    X[random.random(X.shape) < share] = np.nan
+    model = AdditiveClassifier(max_iter=80).fit(X, y)
+    assert model.certified_
+    assert model.score(X, y) > 0.98 - 0.5 * share

@@ -47,6 +47,44 @@ void solves_as_the_whole_matrix_does() {
     CHECK(difference(found, times(inverted(whole, size + 1), r.data(), size + 1)) < 1e-12);
 }
 
+// The same with missing values, whose deviation may be nearly fixed, or is: their rows then tell
+// about the whole curve.
+void missing_values_belong_to_their_curve(double stiffness, bool deviates) {
+    constexpr std::size_t size = 4;
+    constexpr double s = 9.0;
+    constexpr double c = 2.0;
+    auto bands = draw_bands(1, size, 2);
+    bands.back() = 0.0;  // the last function is not coupled to the next entry
+    bands.insert(bands.end(), {deviates ? c + stiffness : 1.0, 0.0});
+    const auto mean = draw_all(size, 0.3, 7);
+    auto u = draw_all(size, 0.5, 1);
+    u.push_back(c);
+    std::vector<std::uint8_t> used(size + 1, 1);
+    used[size] = deviates;
+    const std::size_t n = deviates ? size + 2 : size + 1;  // parameters, then the intercept
+    std::vector<double> whole(n * n);
+    const auto M = dense(bands.data(), size + 1, 2);
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+        const double m = i < size ? mean[i] : 1.0;
+        for (std::size_t k = 0; k + 1 < n; ++k) {
+            const double more = c * m * (k < size ? mean[k] : 1.0);
+            const bool counted = i == size && k == size;  // c is in the bands already
+            whole[i * n + k] = M[i * (size + 1) + k] + (counted ? 0.0 : more);
+        }
+        whole[i * n + n - 1] = whole[(n - 1) * n + i] = i < size ? u[i] + c * m : c;
+    }
+    whole.back() = s;
+    const ArrowGroup group({bands, size + 1, 2}, used, mean, u, s);
+    auto r = draw_all(size + 2, 1.0, 2);
+    const std::vector<const ArrowGroup*> groups{&group};
+    auto found = solve_arrow(groups, s, r, 1);
+    if (!deviates) {
+        CHECK(found[size] == 0.0);
+        found.erase(found.end() - 2), r.erase(r.end() - 2);
+    }
+    CHECK(difference(found, times(inverted(whole, n), r.data(), n)) < 1e-12);
+}
+
 // Parameters that are not used stay 0 and have no effect on the others.
 void leaves_out_what_is_not_used() {
     constexpr double s = 3.0;
@@ -97,6 +135,9 @@ void what_does_not_belong_together_is_refused() {
 
 int main() {
     solves_as_the_whole_matrix_does();
+    missing_values_belong_to_their_curve(0.3, true);
+    missing_values_belong_to_their_curve(1e10, true);
+    missing_values_belong_to_their_curve(0.0, false);
     leaves_out_what_is_not_used();
     threads_and_vectors_change_nothing();
     what_does_not_belong_together_is_refused();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ __all__ = [
 
 # The largest sum of weights; sums of losses are then far below the largest float32, 3e38.
 MOST_WEIGHT = 1e30
+# Weights of which the largest is smaller are multiplied by a power of two, and each positive one
+# counts as at least this share of the largest: products of two, and reciprocals, stay in range.
+LEAST_WEIGHT = 1e-100
 
 
 def feature_label(estimator: BaseEstimator, j: int) -> str:
@@ -135,7 +139,18 @@ def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
             f"sample_weight adds up to {total:.3g}, and must not exceed {MOST_WEIGHT:.0e}; divide "
             "the weights, for example by their mean."
         )
-    return weights
+    return _in_range(weights)
+
+
+def _in_range(weights: Floats) -> Floats:
+    """Return weights whose products and reciprocals are normal numbers, in the same proportions."""
+    largest = float(weights.max())
+    if largest < LEAST_WEIGHT:
+        by = math.frexp(LEAST_WEIGHT)[1] - math.frexp(largest)[1] + 1
+        weights, largest = np.ldexp(weights, by), math.ldexp(largest, by)
+    least = LEAST_WEIGHT * largest
+    is_tiny = (weights > 0.0) & (weights < least)
+    return np.where(is_tiny, least, weights) if is_tiny.any() else weights
 
 
 def check_counts(counts: Input, n_rows: int) -> Floats | None:

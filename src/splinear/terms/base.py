@@ -28,7 +28,7 @@ LEAST_BINS = 16  # smallest default in wide tables
 
 @dataclass(frozen=True)
 class Advice:
-    """An estimator's choice for `Spline(n_bins=None)` and `knots="auto"`.
+    """An estimator's choice for `n_bins=None`, `knots="auto"` and `n_frequencies=None`.
 
     Attributes
     ----------
@@ -46,6 +46,8 @@ class Advice:
         features get fewer pieces, but at least `LEAST_BINS`. None for no limit.
     extrapolation : Extrapolation
         For `extrapolation="auto"`.
+    n_frequencies : int
+        Number of frequencies of a feature with many values.
     """
 
     n_bins: int
@@ -54,6 +56,7 @@ class Advice:
     without_level: bool = False
     most_coefficients: int | None = None
     extrapolation: Extrapolation = Extrapolation.CONSTANT
+    n_frequencies: int = 3
 
     def shared_by(self, n_values: NDArray[np.intp]) -> Advice:
         """Return the advice for features with these numbers of distinct values (n_features,).

@@ -13,11 +13,15 @@ from splinear._types import Constraints
 from splinear.curves.axes import Axes
 from splinear.curves.basis import MAX_FREQUENCIES, FourierBasis
 from splinear.curves.embedding import Embedding
+from splinear.curves.knots import FOR_COUNTS, ascending, n_distinct
 from splinear.curves.through_zero import axes_of_odd
 from splinear.model.group import TermGroup
+from splinear.model.grouping import split_by
 from splinear.terms.base import Advice, ColumnData, Term, curve_groups
 
 __all__ = ["Fourier"]
+
+FEWEST = 3  # frequencies by default
 
 
 class Fourier(Term):
@@ -29,8 +33,11 @@ class Fourier(Term):
 
     Parameters
     ----------
-    n_frequencies : int, default=3
-        The number of frequencies, at most 250.
+    n_frequencies : int or None, default=None
+        The number of frequencies, at most 250. None means 3 where one `C` is for all terms, and on
+        sparse tables. Where smoothness is chosen from the data (`C=None` in AdditiveClassifier and
+        AdditiveRegressor), those that are not needed are shrunk to nothing, and None means 12 (8
+        unless device="cpu"), but at most half as many as the feature has different values.
     penalty_order : {1, 2}, default=1
         The order d of the penalty: 1 shrinks slopes, 2 curvature.
     period : float or None, default=None
@@ -54,7 +61,7 @@ class Fourier(Term):
     """
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
-        "n_frequencies": [Interval(Integral, 1, MAX_FREQUENCIES, closed="both")],
+        "n_frequencies": [Interval(Integral, 1, MAX_FREQUENCIES, closed="both"), None],
         "penalty_order": [Interval(Integral, 1, 2, closed="both")],
         "period": [Interval(Real, 0, None, closed="neither"), None],
         "scale": [StrOptions({"unit", "native"})],
@@ -62,7 +69,7 @@ class Fourier(Term):
 
     def __init__(
         self,
-        n_frequencies: int = 3,
+        n_frequencies: int | None = None,
         penalty_order: int = 1,
         period: float | None = None,
         scale: Literal["unit", "native"] = "unit",
@@ -76,8 +83,26 @@ class Fourier(Term):
         self, features: NDArray[np.intp], data: ColumnData, advice: Advice
     ) -> list[TermGroup]:
         """Return curves for some features, as groups of one shape each."""
-        del advice
-        basis = FourierBasis(int(self.n_frequencies))
+        if self.n_frequencies is not None or advice.n_frequencies <= FEWEST:
+            n = int(self.n_frequencies or advice.n_frequencies)
+            return self._group(features, np.full(len(features), n), data)
+        found = self._enough(features, data, advice.n_frequencies)
+        places = split_by(found[:, None])
+        return [group for at in places for group in self._group(features[at], found[at], data)]
+
+    def _enough(self, features: NDArray[np.intp], data: ColumnData, most: int) -> NDArray[np.intp]:
+        """Return the default number of frequencies: more would agree at all values of a feature."""
+        rows = FOR_COUNTS.rows(data.table.shape[0], data.kept, len(features))
+        out = np.full(len(features), most)
+        for start, block in ascending(data.table, rows, features, data.most_bytes, data.n_threads):
+            out[start : start + len(block)] = n_distinct(block) // 2
+        return np.clip(out, FEWEST, most)
+
+    def _group(
+        self, features: NDArray[np.intp], n_frequencies: NDArray[np.intp], data: ColumnData
+    ) -> list[TermGroup]:
+        """Return curves that have the same number of frequencies."""
+        basis = FourierBasis(int(n_frequencies[0]))
         lo, hi = data.ranges(features)
         periods = None
         if self.period is not None:

@@ -19,6 +19,7 @@ MANY, FEW = 128, 10  # bins where smoothness is chosen, and in the paper's class
 ROWS_PER_BIN, LEAST_BINS, BINS_OF_FEW, MORE_ROWS_PER_BIN = 6, 8, 40, 50
 STRAIGHT = 1_000  # rows up to which curves continue as straight lines beyond the training range
 WIDE = 200  # number of columns from which on even features with few values get FEW bins
+MANY_FREQUENCIES = 12  # where smoothness is chosen: enough for the hours of a day
 MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bins
 
 
@@ -39,6 +40,7 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
         without_level=True,
         most_coefficients=MOST_COEFFICIENTS,
         extrapolation=Extrapolation.LINEAR if n_rows <= STRAIGHT else Extrapolation.CONSTANT,
+        n_frequencies=MANY_FREQUENCIES,
     )
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear import _core
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
+from splinear.devices.backend import MOST_FUNCTIONS
 from splinear.devices.finding import DEVICES
 from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
@@ -31,7 +32,7 @@ from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.checks import column_ranges, feature_label
 from splinear.tables.device import DeviceTable, to_cupy_like
 from splinear.tables.table import Table
-from splinear.terms.base import ColumnData, Term
+from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_curve, check_terms
 from splinear.training.columns import Columns
 from splinear.training.devices import device_rows, device_scores, trainer_on
@@ -142,7 +143,7 @@ class AdditiveEstimator(Stateful):
             layout = self._model.layout
         else:
             columns_seen = work._column_data(data)
-            layout = term_plan(work).place(columns_seen, trainer.advice(data.table))
+            layout = term_plan(work).place(columns_seen, work._advice(trainer, data.table))
             interactions = work._interactions(columns_seen, trainer, layout)
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:
@@ -230,6 +231,13 @@ class AdditiveEstimator(Stateful):
                     "missing values in the first call of partial_fit. Begin with a chunk that has "
                     "some."
                 )
+
+    def _advice(self, trainer: Trainer, table: Table) -> Advice:
+        """Return the default numbers of pieces and of frequencies."""
+        advice = trainer.advice(table)
+        if getattr(self, "device", "cpu") == "cpu":
+            return advice
+        return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
 
     def _interactions(
         self, data: ColumnData, trainer: Trainer, layout: Layout
