@@ -12,7 +12,7 @@ from splinear.cli.console import OptionError, failing_well, make_console
 from splinear.cli.data import no_column, open_data
 from splinear.cli.estimators import FitOptions, Share, make_estimator, task_of
 from splinear.cli.measures import measure_rows
-from splinear.cli.output import check_output
+from splinear.cli.output import MODEL, PAGE, check_outputs
 from splinear.cli.printing import (
     columns_table,
     measures_table,
@@ -22,7 +22,7 @@ from splinear.cli.printing import (
 )
 from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
-from splinear.cli.report import PAGES, write_page
+from splinear.cli.report import write_page
 from splinear.cli.target import TargetColumn, read_target
 from splinear.solvers.problems.watch import Progress
 from splinear.tables.arrow import ArrowTable
@@ -76,15 +76,15 @@ def add_fit(app: "typer.Typer") -> None:
         seed: o.Seed = 0,
         max_memory: o.MaxMemory = None,
         delimiter: o.Delimiter = None,
+        force: o.Force = False,
     ) -> None:
         """Train a model on a file, and save it.
 
         Example: splinear fit train.csv --target churn -o churn.splinear --report churn.html
         """
         with failing_well():
-            check_output(output)
-            if report is not None:
-                check_output(report, PAGES)
+            written = {"--output": (output, MODEL), "--report": (report, PAGE)}
+            check_outputs(written, [data], force=force)
             wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
             rows = _read(data, target, drop or [], delimiter, wanted, task, holdout)
             model = _train(rows, wanted)
