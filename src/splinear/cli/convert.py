@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from splinear.cli.console import OptionError, failing_well, make_console
+from splinear.cli.console import OptionError, failing_well, say
 from splinear.cli.models import load_model
 from splinear.cli.output import CONVERTED, SQL_MARK, check_outputs, write_text
 from splinear.training.estimator import AdditiveEstimator
@@ -37,7 +37,7 @@ def add_convert(app: "typer.Typer") -> None:
             form = _form(to, output)
             check_outputs({"--output": (output, CONVERTED)}, [model], force=force)
             _convert(load_model(model), form, output, table, dialect)
-            make_console().print(f"Wrote {output}", markup=False, soft_wrap=True)
+            say(f"Wrote {output}")
 
 
 def _form(to: str | None, output: Path) -> str:

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import failing_well, make_console, say
 from splinear.cli.output import PICTURE, check_outputs
 from splinear.cli.progress import tracking
 
@@ -118,4 +118,4 @@ def _draw_picture(path: Path, seed: int) -> None:
         save_curves(path, seed)
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
-    make_console().print(f"\nCurves learned on breast cancer: {path.resolve()}", soft_wrap=True)
+    say(f"\nCurves learned on breast cancer: {path.resolve()}")

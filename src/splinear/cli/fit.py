@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
-from splinear.cli.console import OptionError, failing_well, make_console
+from splinear.cli.console import OptionError, failing_well, make_console, say
 from splinear.cli.data import no_column, open_data
 from splinear.cli.estimators import FitOptions, Share, make_estimator, task_of
 from splinear.cli.measures import measure_rows
@@ -82,16 +82,20 @@ def add_fit(app: "typer.Typer") -> None:
 
         Example: splinear fit train.csv --target churn -o churn.splinear --report churn.html
         """
-        with failing_well():
-            written = {"--output": (output, MODEL), "--report": (report, PAGE)}
-            check_outputs(written, [data], force=force)
+        import splinear
+
+        with failing_well() as written:
+            outputs = {"--output": (output, MODEL), "--report": (report, PAGE)}
+            check_outputs(outputs, [data], force=force)
             wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
             rows = _read(data, target, drop or [], delimiter, wanted, task, holdout)
             model = _train(rows, wanted)
+            splinear.save(model, output)
+            written.append(output)
             _finish(model, rows, output)
             if report is not None:
                 write_page(model, report, rows.table, rows.held_out, rows.target)
-                make_console().print(f"Report  {report}", markup=False, soft_wrap=True)
+                say(f"Report  {report}")
 
 
 def _read_interactions(text: str) -> int | str:
@@ -148,7 +152,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
                 "write numbers instead, such as days since a fixed day, the month or the hour"
             )
     text = target_text(target, task, is_chosen=is_chosen)
-    console.print(f"\nTarget  {text}", markup=False, soft_wrap=True)
+    say(f"\nTarget  {text}")
 
 
 def _say_rows(data: Data) -> None:
@@ -158,7 +162,7 @@ def _say_rows(data: Data) -> None:
         parts.append(f"{data.n_held_out:,} held out")
     if n_missing:
         parts.append(f"{n_missing:,} without a target are left out")
-    make_console().print(f"Rows    {', '.join(parts)}\n", markup=False, soft_wrap=True)
+    say(f"Rows    {', '.join(parts)}\n")
 
 
 def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
@@ -181,10 +185,7 @@ def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
 
 
 def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
-    """Save the model, print its measures, and suggest the next command."""
-    import splinear
-
-    splinear.save(model, output)
+    """Print the measures of the model, and suggest the next command."""
     console = make_console()
     proof = "" if model.certified_ else ", more than was asked for"
     console.print(f"{model.n_iter_} passes, relative duality gap {model.dual_gap_:.1e}{proof}\n")
@@ -197,8 +198,8 @@ def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
     console.print(terms_table(model))
     if model.terms_.pairs:
         pairs = shown(pair.name for pair in model.terms_.pairs)
-        console.print(f"\nPairs   {pairs}", markup=False, soft_wrap=True)
+        say(f"\nPairs   {pairs}")
     size = output.stat().st_size / 1024
-    console.print(f"\nModel   {output} ({size:,.0f} kB)", markup=False, soft_wrap=True)
+    say(f"\nModel   {output} ({size:,.0f} kB)")
     if not data.n_held_out:
         console.print("[dim]--holdout 0.2 would measure it on a fifth of the rows.[/]")

@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeAlias
 
 from splinear._types import AnyArray
 from splinear._writing import written_whole
-from splinear.cli.console import OptionError
+from splinear.cli.console import OptionError, refuse_closed_stdout
 from splinear.tables.arrow import Arrow, import_arrow
 from splinear.tables.files import ending
 
@@ -114,13 +114,7 @@ def check_outputs(
     """
     given = {option: (path, kind) for option, (path, kind) in outputs.items() if path is not None}
     for source in inputs:
-        if _is_stdout(source):
-            raise OptionError(
-                f"standard output and {source}, which is read, are the same file; write to another "
-                "one"
-            )
-        for path, _ in given.values():
-            _refuse_source(path, source)
+        _refuse_source(source, [path for path, _ in given.values()])
     earlier: dict[str, Path] = {}
     for option, (path, kind) in given.items():
         _check_place(path, kind.endings)
@@ -137,21 +131,21 @@ def check_outputs(
             )
 
 
-def _refuse_source(path: Path, source: Path) -> None:
-    """Raise if a file to write is one that is read, or would be read with others of a folder."""
-    if not source.is_dir():
-        if _are_same(path, source):
+def _refuse_source(source: Path, outputs: Sequence[Path]) -> None:
+    """Raise if an output is a file that is read, or would be read with others of a folder."""
+    if _is_stdout(source):
+        raise OptionError(
+            f"standard output and {source}, which is read, are the same file; write to another one"
+        )
+    parts = [source]
+    if source.is_dir():
+        parts = [part for part in source.iterdir() if ending(part) in PARQUET]
+    for path in outputs:
+        is_inside = ending(path) in PARQUET and _are_same(path.parent, source)
+        if is_inside or any(_are_same(path, part) for part in parts):
+            what = "in the folder" if source.is_dir() else "the same file as"
             raise OptionError(
-                f"cannot write {path}: it is the same file as {source}, which is read; name "
-                "another file"
-            )
-        return
-    is_inside = ending(path) in PARQUET and _are_same(path.parent, source)
-    for part in source.iterdir():
-        if is_inside or (ending(part) in PARQUET and _are_same(path, part)):
-            raise OptionError(
-                f"cannot write {path}: the Parquet files in {source} are read; write to another "
-                "folder"
+                f"cannot write {path}: it is {what} {source}, which is read; name another file"
             )
 
 
@@ -195,6 +189,7 @@ def write_text(path: Path, text: str) -> None:
 def table_writer(path: Path | None) -> Iterator[Write]:
     """Yield a function that writes blocks of rows as CSV or Parquet, or to stdout for None."""
     if path is None:
+        refuse_closed_stdout()
         with _writing(sys.stdout.buffer, "stdout", parquet=False) as write:
             yield write
         return

@@ -9,7 +9,7 @@ import numpy as np
 from splinear.cli.estimators import LOSSES
 from splinear.cli.profile import ColumnProfile
 from splinear.cli.target import TargetColumn
-from splinear.inspection.text import beside
+from splinear.inspection.text import beside, printable
 from splinear.report.measures import Measure
 from splinear.tables.table import Table as Rows
 from splinear.tables.values import Kind
@@ -78,7 +78,7 @@ def measures_table(measures: list[Measure]) -> Table:
     """Return a table of measures and their baselines."""
     table = _table("on rows held out", right=("model", "no features"))
     for found in measures:
-        table.add_row(found.name, f"[bold]{found.value}[/]", found.baseline)
+        table.add_row(_text(found.name), f"[bold]{found.value}[/]", found.baseline)
     return table
 
 
@@ -115,10 +115,10 @@ def _table(*left: str, right: tuple[str, ...] = (), last: str | None = None) -> 
 
 
 def _text(text: str) -> RenderableType:
-    """Return text that is printed without markup."""
+    """Return text that is printed without markup and control characters."""
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))
 
 
 def _shortened(text: str, most: int) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import Input
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import failing_well, make_console, say
 from splinear.cli.data import blocks, open_data, open_for, some_rows
 from splinear.cli.models import load_model
 from splinear.cli.output import PAGE, check_outputs
@@ -53,10 +53,10 @@ def add_report(app: "typer.Typer") -> None:
                 _, column = read_target(open_data(data, delimiter), target, classes)
             kept = np.ones(table.shape[0], dtype=bool) if column is None else column.there
             write_page(fitted, output, table, kept, column, title)
-            console = make_console()
-            console.print(f"Report  {output}", markup=False, soft_wrap=True)
+            say(f"Report  {output}")
             if column is None:
-                console.print("[dim]--target would add how good the model is on these rows.[/]")
+                hint = "--target would add how good the model is on these rows."
+                make_console().print(f"[dim]{hint}[/]")
 
 
 def write_page(

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import failing_well, make_console, say
 from splinear.cli.output import FileKind, check_outputs
 from splinear.cli.progress import tracking
 
@@ -101,4 +101,4 @@ def _reproduce(
     elif done.claims:
         held = [claim.holds for claim in done.claims]
         console.print(f"{sum(held)} of {len(held)} claims hold.")
-    console.print(f"Page: {page.resolve()}", soft_wrap=True)
+    say(f"Page: {page.resolve()}")
