@@ -14,6 +14,7 @@ from splinear.cli.estimators import FitOptions, Share, make_estimator, task_of
 from splinear.cli.measures import measure_rows
 from splinear.cli.output import MODEL, PAGE, check_outputs
 from splinear.cli.printing import (
+    MOST_COLUMNS,
     columns_table,
     measures_table,
     sparse_text,
@@ -131,10 +132,11 @@ def _without(table: Table, drop: list[str]) -> Table:
         return table
     if not isinstance(table, ArrowTable):
         raise ValueError(f"the columns of {table} have no names: leave out --drop")
-    unknown = [name for name in drop if name not in table.features]
+    known, unwanted = set(table.features), set(drop)
+    unknown = [name for name in drop if name not in known]
     if unknown:
         raise no_column(table, unknown, " to drop", table.features)
-    return table.select_names([name for name in table.features if name not in drop])
+    return table.select_names([name for name in table.features if name not in unwanted])
 
 
 def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool) -> None:
@@ -143,7 +145,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
     if table.names is None:
         console.print(sparse_text(table))
     else:
-        columns = profile(table)
+        columns = profile(table, MOST_COLUMNS)
         console.print(columns_table(columns, table.shape[0], console.width))
         dates = [column.name for column in columns if column.kind is Kind.DATE]
         if dates:

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["columns_table", "measures_table", "sparse_text", "target_text", "terms_table"]
+__all__ = [
+    "MOST_COLUMNS",
+    "columns_table",
+    "measures_table",
+    "sparse_text",
+    "target_text",
+    "terms_table",
+]
 
 MOST_COLUMNS = 40  # columns listed
 MOST_TERMS = 10
