@@ -1,5 +1,6 @@
 """``splinear fit``: trains a model on a file."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,7 +103,7 @@ def add_fit(app: "typer.Typer") -> None:
 def _read_interactions(text: str) -> int | str:
     if text == "auto":
         return text
-    if not text.isdigit():
+    if not re.fullmatch("[0-9]+", text):
         raise OptionError(f"--interactions is a number of pairs, or auto; got {text!r}")
     return int(text)
 
@@ -117,6 +118,8 @@ def _read(
     holdout: float,
 ) -> Data:
     """Read the data of a file, and print its columns and target."""
+    if target is not None and target in drop:
+        raise OptionError(f"--drop and --target name the same column, {target!r}; drop another one")
     table, column = read_target(_without(open_data(path, delimiter), drop), target)
     chosen = task_of(wanted.loss, task, column.task)
     column.check(chosen)

@@ -58,9 +58,14 @@ class ArrowTable(Table):
     def _refuse_repeated(self, where: str) -> None:
         repeated = sorted(name for name, n in Counter(self.all_names).items() if n > 1)
         if repeated:
+            which = (
+                f"{name!r} (columns {', '.join(str(k + 1) for k in places)})"
+                for name in repeated
+                if (places := [k for k, other in enumerate(self.all_names) if other == name])
+            )
             raise ValueError(
-                f"{where} has several columns named {shown(map(repr, repeated))}; columns "
-                "are found by their names, which must differ."
+                f"{where} has several columns named {shown(which)}; columns are found by their "
+                "names, which must differ: rename them in its first line, or remove the copies."
             )
 
     @property

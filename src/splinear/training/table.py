@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +11,7 @@ from sklearn.utils import check_X_y
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
+from splinear._warning import warn
 from splinear.tables.checks import check_columns, check_size, check_weights, feature_label
 from splinear.tables.chunks import as_dense
 from splinear.tables.dense import ArrayTable
@@ -274,21 +274,19 @@ def _warn_of_totals(estimator: BaseEstimator, weights: Floats | None) -> None:
     if n_rows < MANY_ROWS:
         return
     if total < MOST_OF_SHARES:
-        warnings.warn(
+        warn(
             f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as little as "
             "that: curves will be flat. A weight says as how many rows a row counts; multiply the "
             "weights, for example so that their mean is 1.",
             UserWarning,
-            stacklevel=2,
         )
     is_count = np.array_equal(weights, np.rint(weights))
     if total > MOST_PER_ROW * n_rows and not is_count:
-        warnings.warn(
+        warn(
             f"sample_weight adds up to {total:.3g}, so that {n_rows:,} rows count as that many: "
             "curves may follow their noise. Unless a weight says how many equal rows there are, "
             "divide the weights by their mean.",
             UserWarning,
-            stacklevel=2,
         )
 
 
