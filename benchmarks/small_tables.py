@@ -113,9 +113,39 @@ def main() -> None:
     warnings.simplefilter("ignore")
     lines = [measure(folder, one, of_mgcv) for one in tables if one["name"] in wanted]
     for line in lines:
-        print("%-22s %-9s %5d x %-3d %.3f  %.3f  %.3f s" % tuple(line))
+        print("{:22} {:9} {:5d} x {:<3d} {:.3f}  {:.3f}  {:.3f} s".format(*line))
     ours = np.array([line[4] for line in lines])
-    print(f"median {np.median(ours):.3f}, above {WORSE}: {(ours > WORSE).sum()}, most {ours.max():.3f}, seconds {sum(line[6] for line in lines):.2f}")
+    bars = [
+        report.Bar("median share", float(np.median(ours)), most=MEDIAN),
+        report.Bar(f"tables above {WORSE}", int((ours > WORSE).sum()), most=MOST_WORSE),
+        report.Bar("largest share", float(ours.max()), most=WORST),
+    ]
+    print(*bars, sep="\n")
+    if options.output is not None:
+        write(options.output, lines, bars)
+
+
+def write(folder: Path, lines: list[list[Any]], bars: list[report.Bar]) -> None:
+    """Write the page."""
+    table = [
+        [name, kind, f"{n:,} x {p}", f"{ours:.3f}", f"{line:.3f}", f"{seconds:.3f}"]
+        for name, kind, n, p, ours, line, seconds in lines
+    ]
+    head = ["table", "target", "rows x columns", "splinear", "linear", "seconds"]
+    rows = [head, ["---"] * len(head), *table]
+    page = "\n".join(
+        [
+            "# Small tables\n",
+            INTRODUCTION,
+            "",
+            report.machine_block(),
+            "",
+            *("| " + " | ".join(row) + " |" for row in rows),
+            "",
+            *(f"- {bar}" for bar in bars),
+        ]
+    )
+    (folder / "small_tables.md").write_text(page + "\n")
 
 
 if __name__ == "__main__":

@@ -57,3 +57,33 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         write(path)
     assert caught.value.filename == str(path)
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and devices of POSIX")
+
+
+@posix
+def test_a_link_stays_a_link(tmp_path):
+    path, link, dangling = tmp_path / "file", tmp_path / "link", tmp_path / "dangling"
+    path.write_bytes(b"old")
+    link.symlink_to("file")
+    dangling.symlink_to("new")
+    write(link)
+    write(dangling)
+    assert [path.read_bytes(), (tmp_path / "new").read_bytes()] == [b"new", b"new"]
+    assert [os.readlink(link), os.readlink(dangling)] == ["file", "new"]
+    assert not path.is_symlink()
+
+
+@posix
+def test_what_is_not_a_plain_file_is_written_to(tmp_path):
+    """A pipe, for example; a file in its place would be a surprise to its reader."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(path)
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(path.stat().st_mode)

@@ -29,7 +29,7 @@ public:
 
     // Returns the sum of the visited rows' gaps, each at the time of its visit.
     double run(DualState& state) {
-        quiet_ = quiet_share * data_.options.tol * state.primal() /
+        quiet_ = quiet_share * data_.options.tol * state.scale() /
                  static_cast<double>(data_.rows.n_rows());
         state.gap = 0.0;
         violation_ = 0.0;
@@ -50,7 +50,7 @@ private:
     // pays more where those are expensive: for cubic curves it saves three quarters of the passes.
     static constexpr int n_again = 2;
     static constexpr int n_again_often = 20;
-    // Rows whose gap is below this share of tol * primal / n_rows are not worth a step.
+    // Rows whose gap is below this share of tol * scale / n_rows are not worth a step.
     static constexpr double quiet_share = 0.1;
     // A row at its bound becomes inactive if its |slope| exceeds the largest violation of the last
     // pass, or this share of it for sparse rows: these overlap little, so steps on some rows change

@@ -26,11 +26,13 @@ struct DualState {
           tables(data.rows.zero_tables()),
           workspace(data.rows.workspace()) {}
 
-    // some_gap relative to the primal objective dual + some_gap.
+    // some_gap relative to the primal objective dual + some_gap and to 1/2 |w_0|^2: where w_0 fits
+    // all rows already, the objective is 0 at the optimum, and nothing would be small beside it.
     double relative(double some_gap) const noexcept {
-        return some_gap > 0.0 ? some_gap / (dual + some_gap) : 0.0;
+        return some_gap > 0.0 ? some_gap / (dual + some_gap + 0.5 * start_weight) : 0.0;
     }
-    double primal() const noexcept { return dual + gap; }
+    // What gaps are relative to.
+    double scale() const noexcept { return dual + gap + 0.5 * start_weight; }
 
     // The cost c_i of a row at the current point of a path of costs.
     double cost(const DualProblem& problem, std::size_t i) const noexcept {

@@ -9,16 +9,17 @@ array([0, 0, 0])
 
 from importlib import import_module
 from importlib.metadata import version
-from types import ModuleType
+from typing import TYPE_CHECKING
 
-from splinear import export, inspection, kernels, penalties, report, terms
-from splinear.classifier import AdditiveClassifier
-from splinear.files import load, save
-from splinear.regressor import AdditiveRegressor
-from splinear.search import PathSearchCV
-from splinear.svc import AdditiveSVC
-from splinear.svr import AdditiveSVR
-from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
+if TYPE_CHECKING:
+    from splinear import export, inspection, kernels, penalties, report, terms
+    from splinear.classifier import AdditiveClassifier
+    from splinear.files import load, save
+    from splinear.regressor import AdditiveRegressor
+    from splinear.search import PathSearchCV
+    from splinear.svc import AdditiveSVC
+    from splinear.svr import AdditiveSVR
+    from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
 __version__ = version("splinear")
 
@@ -42,14 +43,35 @@ __all__ = [
     "terms",
 ]
 
-_ON_FIRST_USE = ("dask", "datasets", "features", "plotting")  # what not every model needs
+# Everything is imported when it is first used, so that the command line is there to answer Ctrl-C
+# before NumPy and scikit-learn are imported, which takes a second.
+_MODULES = (
+    "dask", "datasets", "export", "features", "inspection", "kernels", "penalties", "plotting",
+    "report", "terms",
+)  # fmt: skip
+_MODULE_OF = {
+    "AdditiveClassifier": "classifier",
+    "AdditiveRegressor": "regressor",
+    "AdditiveSVC": "svc",
+    "AdditiveSVR": "svr",
+    "FourierEmbedding": "transformers",
+    "HermiteEmbedding": "transformers",
+    "PathSearchCV": "search",
+    "SplineEmbedding": "transformers",
+    "load": "files",
+    "save": "files",
+}
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _ON_FIRST_USE:
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
         return import_module(f"{__name__}.{name}")
+    if name in _MODULE_OF:
+        found: object = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_FIRST_USE})
+    return sorted({*globals(), *_MODULES, *_MODULE_OF})

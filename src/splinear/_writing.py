@@ -17,9 +17,14 @@ __all__ = ["written_whole"]
 def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a file beside `path`, which takes its place at once when all is written.
 
-    If anything is raised it is gone, and what was at `path` stays as it was.
+    If anything is raised it is gone, and what was at `path` stays as it was. A symbolic link stays
+    one: the file that it points to is replaced. A device or a pipe is written to directly.
     """
-    target = Path(path)
+    if _is_special(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))
     handle, name = _beside(target)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -34,6 +39,15 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.unlink(name)
         raise
     _settle(target.parent)
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is something at `path` that is neither a plain file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _beside(target: Path) -> tuple[int, Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Constraints, Floats, Input
+from splinear._warning import warn
 from splinear.solvers.problems.watch import Watch
 from splinear.training.candidates import Candidate, Comparison, check_searched
 from splinear.training.estimator import AdditiveEstimator
@@ -329,7 +329,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
                 "where no step led further. Raise max_iter or tol, or lower Cs."
             )
         for message in said:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
 
     # -- the best estimator ----------------------------------------------------------------------
 

@@ -169,6 +169,8 @@ class AdditiveSVC(ClassEstimator):
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(y_i f(x_i)),
 
         where w are the weights of the embedding: the new model stays close to the last one.
+        `dual_gap_` is relative to this objective plus 1/2 |w_before|^2, because the objective may
+        be 0 at the optimum.
 
         Parameters
         ----------

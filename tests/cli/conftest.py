@@ -35,11 +35,10 @@ def run() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(
             [*COMMAND, *map(str, arguments)],
             env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "80"},
-            capture_output=True,
             encoding="utf-8",
             timeout=120,
             check=False,
-            **how,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how},
         )
 
     return start

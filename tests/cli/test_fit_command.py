@@ -254,9 +254,10 @@ def test_many_columns_are_not_all_listed(invoke, tmp_path):
 def test_an_existing_file_is_replaced_only_by_a_model(train, invoke, failed, tmp_path):
     path = tmp_path / "m.splinear"
     path.write_text("old")
-    failed(invoke("fit", train, "--target", "nothing", "-o", path), "no column 'nothing'")
+    wrong = ("fit", train, "--target", "nothing", "-o", path, "--force")
+    failed(invoke(*wrong), "no column 'nothing'")
     assert path.read_text() == "old"
-    assert invoke("fit", train, *CHURN, "-o", path, "--C", "1").exit_code == 0
+    assert invoke("fit", train, *CHURN, "-o", path, "--C", "1", "--force").exit_code == 0
     assert type(splinear.load(path)) is AdditiveClassifier
 
 

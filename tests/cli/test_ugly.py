@@ -255,3 +255,32 @@ def test_a_million_rows_take_little_memory(run, tmp_path):
     assert len(found) == n
     expected = fitted.predict_proba(few)[:, 1]
     np.testing.assert_allclose(found["probability_True"].to_numpy()[-1_000:], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "parts", "code"),
+    [
+        (["--holdout", "0.0001"], ["0.0001 of 600 rows is 1, fewer than the 2 classes"], 1),
+        (["--interactions", "²"], ["a number of pairs, or auto; got '²'"], 2),
+        (["--drop", "churn"], ["--drop and --target name the same column, 'churn'"], 2),
+    ],
+)
+def test_options_that_contradict_the_data(options, parts, code, train, invoke, tmp_path):
+    done = invoke("fit", train, "--target", "churn", *options, "-o", tmp_path / "m")
+    assert done.exit_code == code
+    for part in parts:
+        assert part in done.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16(encoding, invoke, failed, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,y\n1,0\n2,1\n", encoding=encoding)
+    failed(invoke("fit", path, "--target", "y", "-o", tmp_path / "m"), "probably UTF-16", "UTF-8")
+
+
+def test_names_that_occur_twice_are_said_with_their_places(invoke, failed, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,a,y\n1,2,3,0\n")
+    failed(invoke("fit", path, "--target", "y", "-o", tmp_path / "m"), "'a' (columns 1, 3)")

@@ -19,7 +19,7 @@ import onnxruntime as ort
 from exported_models import CASES, ODD_NAME, fitted, rows
 from real_tables import NAMES, needs_data, real
 
-from splinear import AdditiveClassifier, inspection
+from splinear import AdditiveClassifier, AdditiveRegressor, inspection
 from splinear.export import to_onnx
 
 TYPES = {"tensor(string)": object, "tensor(float)": np.float32, "tensor(double)": np.float64}
@@ -178,3 +178,42 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=re.escape("pip install 'splinear[onnx]'")):
         to_onnx(fitted("two classes"))
+
+
+RESERVED = ["label", "scores", "probabilities", "prediction", "contributions"]
+INSIDE = ["splinear_0", "splinear_constant_0", "splinear__0", "N", "X", "x0", ""]
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+@pytest.mark.parametrize(
+    "names", [*([name] for name in RESERVED), RESERVED, INSIDE, ["label", "label_"]]
+)
+def test_columns_may_have_the_names_of_outputs(names, task):
+    """An output whose name is that of an input gets underscores; inputs keep the columns' names."""
+    import pandas as pd
+
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(80, len(names))), columns=names)
+    X["town"] = random.choice(["Ghent", "Lille"], 80)
+    y = X.iloc[:, 0] + (X["town"] == "Lille")
+    model = (
+        AdditiveClassifier(C=1.0).fit(X, y > 0) if task == "classes"
+        else AdditiveRegressor(C=1.0).fit(X, y)
+    )  # fmt: skip
+    graph = to_onnx(model, dtype="float64", contributions=True)
+    run = session(graph)
+    inputs = [one.name for one in run.get_inputs()]
+    assert inputs == [name or "x6" for name in names] + ["town"]
+    usual = ["label", "probabilities"] if task == "classes" else ["prediction"]
+    expected = [*usual, "scores", "contributions"]
+    wanted = [one + "_" * (one in names) + "_" * ({one, f"{one}_"} <= {*names}) for one in expected]
+    assert [one.name for one in run.get_outputs()] == wanted
+    feeds = {
+        given: X[name].to_numpy(dtype=object if name == "town" else np.float64)[:, None]
+        for given, name in zip(inputs, X.columns, strict=True)
+    }
+    found = dict(zip(expected, run.run(None, feeds), strict=True))
+    check(model, X, found, 1e-9)
+    np.testing.assert_allclose(
+        found["contributions"], inspection.contributions(model, X), atol=1e-9
+    )

@@ -106,7 +106,12 @@ def with_edges(monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     ("name", "pooled"),
-    [(name, pooled) for name in TERMS for pooled in (False, True) if pooled or name not in IN_PARTS],
+    [
+        (name, pooled)
+        for name in TERMS
+        for pooled in (False, True)
+        if pooled or name not in IN_PARTS
+    ],
 )
 def test_one_variance_maximizes_the_marginal_likelihood(
     name, pooled, weighted, laid_out, with_edges
@@ -245,12 +250,22 @@ def test_a_curve_is_fitted_like_its_mirror_image(curve):
 
 
 # mgcv 1.8-41: x and noise as below, h = 1/20, knots seq(-3 h, 1 + 3 h, h), then
-# gam(y ~ s(x, bs = "ps", k = 23, m = c(2, 2)), method = "REML"): edf without the intercept, sig2 and
-# predictions at 0, .1, ..., 1.
+# gam(y ~ s(x, bs = "ps", k = 23, m = c(2, 2)), method = "REML"): edf without the intercept, sig2
+# and predictions at 0, .1, ..., 1.
 OF_MGCV = [
-    15.62562, 0.0026279111,
-    -0.019779044, 1.1486607, 1.8464358, 1.9525475, 1.3401229, 0.29349108,
-    -0.89429807, -1.7416669, -1.9749469, -1.5633571, -0.58623685,
+    15.62562,
+    0.0026279111,
+    -0.019779044,
+    1.1486607,
+    1.8464358,
+    1.9525475,
+    1.3401229,
+    0.29349108,
+    -0.89429807,
+    -1.7416669,
+    -1.9749469,
+    -1.5633571,
+    -0.58623685,
 ]
 
 
@@ -271,7 +286,8 @@ def test_posterior_of_parts_is_that_of_the_joint_matrix(laid_out):
     """Steps without those of the line, bends and slopes, with the intercept integrated out."""
     random = np.random.default_rng(3)
     X = random.uniform(size=(80, 1)) ** 2
-    layout = chosen_for(X, laid_out(X, {0: Spline(9, knots="quantile")}), np.sin(9 * X[:, 0])).layout
+    laid = laid_out(X, {0: Spline(9, knots="quantile")})
+    layout = chosen_for(X, laid, np.sin(9 * X[:, 0])).layout
     for variances in ([1.0, 0.1, 3.0], [1e-4, 1e-3, 10.0], [10.0, 1e-5, 1e-3]):
         (group,) = layout.with_variances(np.array(variances), [None]).groups
         B, _, _, used = basis_of(group, X)
@@ -390,8 +406,9 @@ def many_terms(n, n_columns, seed=0):
 def test_turns_end_when_no_degree_of_freedom_moves(loss, n, n_columns, laid_out, monkeypatch):
     """Not much too early: a run that goes on until nothing changes ends within 3 % of all curves.
 
-    The rule asks for 1 %, and estimates what is to come from the last two changes. One turn more, at the smoothness that was chosen, moves nothing by more either. With 20 columns
-    a turn is a step by products, with 5 it is solved for.
+    The rule asks for 1 %, and estimates what is to come from the last two changes. One turn more,
+    at the smoothness that was chosen, moves nothing by more either. With 20 columns a turn is a
+    step by products, with 5 it is solved for.
     """
     X, signal, random = many_terms(n, n_columns)
     rows = TrainingRows.prepare(

@@ -436,3 +436,18 @@ def test_ctrl_c_leaves_a_model(model, n_jobs):
         timeout=120,
     )
     assert run.stdout == "True True (5,)\n", run.stderr
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n_rows", "n_features", "C"), [(20, 1, 100.0), (300, 5, 100.0)])
+def test_rows_that_are_fitted_already_take_few_passes(n_rows, n_features, C, seed):
+    """On separable rows the objective of the second chunk is 0 at the optimum: w_before itself."""
+    X = np.random.default_rng(0).normal(size=(n_rows, n_features))
+    y = X[:, 0] > 0
+    model = AdditiveSVC(C=C, random_state=seed).fit(X, y)
+    before = model.decision_function(X)
+    model.partial_fit(X, y)
+    assert model.n_iter_ <= 20
+    assert model.certified_
+    assert model.dual_gap_ <= model.tol
+    np.testing.assert_allclose(model.decision_function(X), before, atol=0.1 * np.abs(before).max())

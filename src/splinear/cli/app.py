@@ -1,45 +1,43 @@
 """The app: its commands, its version, its errors."""
 
+import os
 import sys
-from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
-
-from splinear.cli.convert import add_convert
-from splinear.cli.demo import add_demo
-from splinear.cli.explain import add_explain
-from splinear.cli.fit import add_fit
-from splinear.cli.predict import add_predict
-from splinear.cli.report import add_report
-from splinear.cli.reproduce import add_reproduce
 
 if TYPE_CHECKING:
     import typer
 
 __all__ = ["main", "make_app"]
 
-COMMANDS: Sequence[Callable[["typer.Typer"], None]] = (
-    add_fit,
-    add_predict,
-    add_explain,
-    add_report,
-    add_convert,
-    add_demo,
-    add_reproduce,
-)
-
 
 def main() -> None:
     """Run the command line."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # while modules are imported; commands have their own message
+        sys.stderr.write("splinear: interrupted; nothing was written.\n")
+        sys.exit(130)
+
+
+def _run() -> None:
     missing = [name for name in ("typer", "rich") if find_spec(name) is None]
     if missing:
         sys.exit(
             f"splinear: the command line needs {' and '.join(missing)}: pip install 'splinear[cli]'"
         )
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an ASCII terminal gets ?, not a traceback
     make_app()()
+
+
+def _open_closed_streams() -> None:
+    """Let closed standard streams lead nowhere, and their numbers not be those of other files."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def make_app() -> "typer.Typer":
@@ -76,6 +74,24 @@ def make_app() -> "typer.Typer":
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
-    for add in COMMANDS:
-        add(app)
+    _add_commands(app)
     return app
+
+
+def _add_commands(app: "typer.Typer") -> None:
+    # Imported here, so that `main` is there to answer Ctrl-C meanwhile.
+    from splinear.cli.convert import add_convert
+    from splinear.cli.demo import add_demo
+    from splinear.cli.explain import add_explain
+    from splinear.cli.fit import add_fit
+    from splinear.cli.predict import add_predict
+    from splinear.cli.report import add_report
+    from splinear.cli.reproduce import add_reproduce
+
+    add_fit(app)
+    add_predict(app)
+    add_explain(app)
+    add_report(app)
+    add_convert(app)
+    add_demo(app)
+    add_reproduce(app)

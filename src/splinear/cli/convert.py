@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from splinear.cli.console import OptionError, failing_well, make_console
+from splinear.cli.console import OptionError, failing_well, say
 from splinear.cli.models import load_model
-from splinear.cli.output import check_output, write_text
+from splinear.cli.output import CONVERTED, SQL_MARK, check_outputs, write_text
 from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def add_convert(app: "typer.Typer") -> None:
         to: o.To = None,
         table: o.SqlTable = "data",
         dialect: o.Dialect = "duckdb",
+        force: o.Force = False,
     ) -> None:
         """Write a model as an ONNX graph, an SQL query or JSON.
 
@@ -34,9 +35,9 @@ def add_convert(app: "typer.Typer") -> None:
         """
         with failing_well():
             form = _form(to, output)
-            check_output(output)
+            check_outputs({"--output": (output, CONVERTED)}, [model], force=force)
             _convert(load_model(model), form, output, table, dialect)
-            make_console().print(f"Wrote {output}", markup=False, soft_wrap=True)
+            say(f"Wrote {output}")
 
 
 def _form(to: str | None, output: Path) -> str:
@@ -56,6 +57,6 @@ def _convert(model: AdditiveEstimator, form: str, output: Path, table: str, dial
     if form == "onnx":
         export.to_onnx(model, output)
     elif form == "sql":
-        write_text(output, export.to_sql(model, table, dialect) + "\n")
+        write_text(output, f"{SQL_MARK}\n{export.to_sql(model, table, dialect)}\n")
     else:
         export.to_json(model, output)

@@ -58,7 +58,8 @@ def open_for(model: AdditiveEstimator, path: Path, delimiter: str | None) -> Tab
     table = open_data(path, delimiter)
     if names is None or not isinstance(table, ArrowTable):
         return _by_position(model, table)
-    missing = [name for name in names if name not in table.all_names]
+    known = set(table.all_names)
+    missing = [name for name in names if name not in known]
     if missing:
         raise no_column(table, missing, ", which the model needs", table.all_names)
     return table.select_names(list(names)).expecting(model._columns.of_text)

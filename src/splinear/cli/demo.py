@@ -4,8 +4,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from splinear.cli.console import failing_well, make_console
-from splinear.cli.output import check_output
+from splinear.cli.console import failing_well, make_console, say
+from splinear.cli.output import PICTURE, check_outputs
 from splinear.cli.progress import tracking
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_demo"]
 
-PICTURE = "splinear_demo.png"
-FORMATS = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
+FILE = "splinear_demo.png"
 
 
 def add_demo(app: "typer.Typer") -> None:
@@ -28,24 +27,27 @@ def add_demo(app: "typer.Typer") -> None:
     def demo(
         output: Annotated[
             Path, typer.Option("--output", "-o", help="Where to write the picture of the curves.")
-        ] = Path(PICTURE),
+        ] = Path(FILE),
         splits: Annotated[
             int, typer.Option(min=1, help="Random splits into training and test rows.")
         ] = 10,
         seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the splits.")] = 0,
+        force: Annotated[
+            bool, typer.Option("--force", help="Replace an existing file, whatever it is.")
+        ] = False,
     ) -> None:
         """Compare linear, spline, Fourier and Hermite models with the default; draw its curves."""
         with failing_well():
-            picture = _picture_path(output)
+            picture = _picture_path(output, force=force)
             results = _run_demo(splits, seed)
             _print_results(results, splits)
             _draw_picture(picture, seed)
 
 
-def _picture_path(output: Path) -> Path:
+def _picture_path(output: Path, *, force: bool = False) -> Path:
     """Return the path of the picture; raise early if it cannot be written."""
-    path = output / PICTURE if output.is_dir() else output
-    check_output(path, FORMATS)
+    path = output / FILE if output.is_dir() else output
+    check_outputs({"--output": (path, PICTURE)}, force=force)
     if find_spec("matplotlib") is None:
         raise ImportError("the picture needs matplotlib: pip install 'splinear[plot]'")
     return path
@@ -116,4 +118,4 @@ def _draw_picture(path: Path, seed: int) -> None:
         save_curves(path, seed)
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
-    make_console().print(f"\nCurves learned on breast cancer: {path.resolve()}", soft_wrap=True)
+    say(f"\nCurves learned on breast cancer: {path.resolve()}")

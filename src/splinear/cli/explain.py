@@ -10,10 +10,10 @@ from sklearn.base import is_classifier
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Input
-from splinear.cli.console import failing_well
+from splinear.cli.console import failing_well, refuse_closed_stdout, say
 from splinear.cli.data import blocks, open_for, some_rows
 from splinear.cli.models import load_model
-from splinear.cli.output import TABLES, Columns, check_output, table_writer
+from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
 from splinear.inspection import base_value, contributions, term_names
 from splinear.inspection import explain as explanation_of
@@ -39,14 +39,14 @@ def add_explain(app: "typer.Typer") -> None:
         label: o.Class = None,
         top: o.Top = 8,
         delimiter: o.Delimiter = None,
+        force: o.Force = False,
     ) -> None:
         """Show what each column adds to the score of a row, or write it for all rows.
 
         Example: splinear explain churn.splinear new.csv --row 17
         """
         with failing_well():
-            if output is not None:
-                check_output(output, TABLES)
+            check_outputs({"--output": (output, TABLE)}, [model, data], force=force)
             fitted = load_model(model)
             target = None if label is None else _class(fitted, label)
             table = open_for(fitted, data, delimiter)
@@ -79,13 +79,12 @@ def _print(
     model: AdditiveEstimator, table: Table, wanted: list[int], target: object, top: int
 ) -> None:
     """Print the explanations of some rows, numbered from 1 on."""
-    import typer
-
+    refuse_closed_stdout()
     if wanted[-1] > table.shape[0]:
         raise ValueError(f"there is no row {wanted[-1]:,} in {table}; it has {table.shape[0]:,}")
     for number, X in _found(table, wanted):
         reasons = explanation_of(model, X, target=target).reasons(0, top=top)
-        typer.echo(f"{replace(reasons, row=number)}\n")
+        say(f"{replace(reasons, row=number)}\n")
 
 
 def _found(table: Table, wanted: list[int]) -> Iterator[tuple[int, Input]]:

@@ -1,5 +1,6 @@
 """``splinear fit``: trains a model on a file."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,12 +9,13 @@ import numpy as np
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
-from splinear.cli.console import OptionError, failing_well, make_console
+from splinear.cli.console import OptionError, failing_well, make_console, say
 from splinear.cli.data import no_column, open_data
 from splinear.cli.estimators import FitOptions, Share, make_estimator, task_of
 from splinear.cli.measures import measure_rows
-from splinear.cli.output import check_output
+from splinear.cli.output import MODEL, PAGE, check_outputs
 from splinear.cli.printing import (
+    MOST_COLUMNS,
     columns_table,
     measures_table,
     sparse_text,
@@ -22,7 +24,7 @@ from splinear.cli.printing import (
 )
 from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
-from splinear.cli.report import PAGES, write_page
+from splinear.cli.report import write_page
 from splinear.cli.target import TargetColumn, read_numbers, read_target
 from splinear.solvers.problems.watch import Progress
 from splinear.tables.arrow import ArrowTable
@@ -94,29 +96,33 @@ def add_fit(app: "typer.Typer") -> None:
         seed: o.Seed = 0,
         max_memory: o.MaxMemory = None,
         delimiter: o.Delimiter = None,
+        force: o.Force = False,
     ) -> None:
         """Train a model on a file, and save it.
 
         Example: splinear fit train.csv --target churn -o churn.splinear --report churn.html
         """
-        with failing_well():
-            check_output(output)
-            if report is not None:
-                check_output(report, PAGES)
+        import splinear
+
+        with failing_well() as written:
+            outputs = {"--output": (output, MODEL), "--report": (report, PAGE)}
+            check_outputs(outputs, [data], force=force)
             wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
             named = Columns(target, drop or [], weight, counts)
             rows = _read(data, named, delimiter, wanted, task, holdout)
             model = _train(rows, wanted)
+            splinear.save(model, output)
+            written.append(output)
             _finish(model, rows, output)
             if report is not None:
                 write_page(model, report, rows.table, rows.held_out, rows.target)
-                make_console().print(f"Report  {report}", markup=False, soft_wrap=True)
+                say(f"Report  {report}")
 
 
 def _read_interactions(text: str) -> int | str:
     if text == "auto":
         return text
-    if not text.isdigit():
+    if not re.fullmatch("[0-9]+", text):
         raise OptionError(f"--interactions is a number of pairs, or auto; got {text!r}")
     return int(text)
 
@@ -130,6 +136,10 @@ def _read(
     holdout: float,
 ) -> Data:
     """Read the data of a file, and print its columns and target."""
+    if named.target is not None and named.target in named.drop:
+        raise OptionError(
+            f"--drop and --target name the same column, {named.target!r}; drop another one"
+        )
     table = _without(open_data(path, delimiter), named.drop)
     table, weights = read_numbers(table, named.weight, "--weight")
     table, counts = read_numbers(table, named.counts, "--counts")
@@ -149,10 +159,11 @@ def _without(table: Table, drop: list[str]) -> Table:
         return table
     if not isinstance(table, ArrowTable):
         raise ValueError(f"the columns of {table} have no names: leave out --drop")
-    unknown = [name for name in drop if name not in table.features]
+    known, unwanted = set(table.features), set(drop)
+    unknown = [name for name in drop if name not in known]
     if unknown:
         raise no_column(table, unknown, " to drop", table.features)
-    return table.select_names([name for name in table.features if name not in drop])
+    return table.select_names([name for name in table.features if name not in unwanted])
 
 
 def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool) -> None:
@@ -161,7 +172,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
     if table.names is None:
         console.print(sparse_text(table))
     else:
-        columns = profile(table)
+        columns = profile(table, MOST_COLUMNS)
         console.print(columns_table(columns, table.shape[0], console.width))
         dates = [column.name for column in columns if column.kind is Kind.DATE]
         if dates:
@@ -170,7 +181,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
                 "write numbers instead, such as days since a fixed day, the month or the hour"
             )
     text = target_text(target, task, is_chosen=is_chosen)
-    console.print(f"\nTarget  {text}", markup=False, soft_wrap=True)
+    say(f"\nTarget  {text}")
 
 
 def _say_rows(data: Data) -> None:
@@ -180,7 +191,7 @@ def _say_rows(data: Data) -> None:
         parts.append(f"{data.n_held_out:,} held out")
     if n_missing:
         parts.append(f"{n_missing:,} without a target are left out")
-    make_console().print(f"Rows    {', '.join(parts)}\n", markup=False, soft_wrap=True)
+    say(f"Rows    {', '.join(parts)}\n")
 
 
 def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
@@ -205,10 +216,7 @@ def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
 
 
 def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
-    """Save the model, print its measures, and suggest the next command."""
-    import splinear
-
-    splinear.save(model, output)
+    """Print the measures of the model, and suggest the next command."""
     console = make_console()
     proof = "" if model.certified_ else ", more than was asked for"
     console.print(f"{model.n_iter_} passes, relative duality gap {model.dual_gap_:.1e}{proof}\n")
@@ -221,8 +229,8 @@ def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
     console.print(terms_table(model))
     if model.terms_.pairs:
         pairs = shown(pair.name for pair in model.terms_.pairs)
-        console.print(f"\nPairs   {pairs}", markup=False, soft_wrap=True)
+        say(f"\nPairs   {pairs}")
     size = output.stat().st_size / 1024
-    console.print(f"\nModel   {output} ({size:,.0f} kB)", markup=False, soft_wrap=True)
+    say(f"\nModel   {output} ({size:,.0f} kB)")
     if not data.n_held_out:
         console.print("[dim]--holdout 0.2 would measure it on a fifth of the rows.[/]")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import typer
 from typer.core import TyperGroup
+
+from splinear.cli.console import say_error
 
 __all__ = ["OneLineErrors"]
 
@@ -34,7 +35,7 @@ class OneLineErrors(TyperGroup):
             context = getattr(error, "ctx", None)
             command = "splinear" if context is None else context.command_path
             message = error.format_message().rstrip(".")
-            typer.echo(f"splinear: {message}. Try {command} --help.", err=True)
+            say_error(f"{message}. Try {command} --help.")
             sys.exit(getattr(error, "exit_code", 2))
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)

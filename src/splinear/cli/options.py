@@ -10,6 +10,9 @@ DataFile: TypeAlias = Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSV
 Delimiter: TypeAlias = Annotated[
     str | None, typer.Option(help="Delimiter of a CSV file; detected by default.")
 ]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace existing files, whatever they are.")
+]
 
 # fit
 NewModel: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The model file.")]

@@ -1,33 +1,178 @@
-"""Output files, which are written completely or not at all."""
+"""Output files: which may be written, and how; they are written completely or not at all."""
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from splinear._types import AnyArray
 from splinear._writing import written_whole
+from splinear.cli.console import OptionError, refuse_closed_stdout
 from splinear.tables.arrow import Arrow, import_arrow
+from splinear.tables.files import ending
 
-__all__ = ["TABLES", "Columns", "Write", "check_output", "table_writer", "write_text"]
+__all__ = [
+    "CONVERTED",
+    "MODEL",
+    "PAGE",
+    "PICTURE",
+    "SQL_MARK",
+    "TABLE",
+    "Columns",
+    "FileKind",
+    "Write",
+    "check_outputs",
+    "table_writer",
+    "write_text",
+]
 
-TABLES = (".csv", ".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
+READ = 2**20  # bytes of a file in which marks are looked for
+SQL_MARK = "-- A model of splinear."
 
 Columns: TypeAlias = Mapping[str, AnyArray | Arrow]
 Write: TypeAlias = Callable[[Columns], None]
 
 
-def check_output(path: Path, endings: Sequence[str] = ()) -> None:
-    """Raise early if a file cannot be written."""
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file that commands write, which is known by a mark in it.
+
+    Attributes
+    ----------
+    name : str
+        As in "is not {name}".
+    endings : tuple of str
+        The endings that its name must have; any if there are none.
+    marks : tuple of bytes
+        Its own files contain one of them.
+    """
+
+    name: str
+    endings: tuple[str, ...] = ()
+    marks: tuple[bytes, ...] = ()
+
+    def is_kind_of(self, path: Path) -> bool:
+        """Return whether a file is empty or of this kind."""
+        with path.open("rb") as file:
+            head = file.read(READ)
+        if self is TABLE and head:
+            return "prediction" in _column_names(path, head)
+        return not head or any(mark in head for mark in self.marks)
+
+
+MODEL = FileKind("a model of splinear", (), (b'{"format":"splinear",',))
+PAGE = FileKind("a report of splinear", (".html", ".htm"), (b'content="splinear"',))
+TABLE = FileKind("a table with a column 'prediction'", (".csv", *PARQUET))
+CONVERTED = FileKind(
+    "a model that splinear has converted",
+    (),
+    (b"\x12\x08splinear", b'{"format": "splinear-model"', SQL_MARK.encode()),
+)
+PICTURE = FileKind(
+    "a picture of splinear demo",
+    (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp"),
+    (b"splinear demo",),
+)
+
+
+def _column_names(path: Path, head: bytes) -> Sequence[str]:
+    """Return the names of a table's columns; none if it is no table."""
+    if path.suffix.lower() in PARQUET:
+        arrow = import_arrow(path)
+        try:
+            return list(import_arrow(path, "pyarrow.parquet").read_schema(path).names)
+        except (arrow.ArrowException, OSError, UnicodeDecodeError):
+            return []
+    line = head.splitlines()[0].decode("utf-8-sig", errors="replace")
+    return next(csv.reader([line]), [])
+
+
+def check_outputs(
+    outputs: Mapping[str, tuple[Path | None, FileKind]],
+    inputs: Sequence[Path] = (),
+    *,
+    force: bool = False,
+) -> None:
+    """Raise early if a file cannot or should not be written.
+
+    No output may be an input or another output, under whatever name. An existing file is replaced
+    if it is of the kind that the command writes, or by `force`.
+
+    Parameters
+    ----------
+    outputs : dict
+        The path and kind of each option's file; None for a path that is not given.
+    inputs : sequence of Path
+        Files that the command reads, and folders of Parquet files.
+    """
+    given = {option: (path, kind) for option, (path, kind) in outputs.items() if path is not None}
+    for source in inputs:
+        _refuse_source(source, [path for path, _ in given.values()])
+    earlier: dict[str, Path] = {}
+    for option, (path, kind) in given.items():
+        _check_place(path, kind.endings)
+        for other, known in earlier.items():
+            if _are_same(path, known):
+                raise OptionError(
+                    f"{option} {path} and {other} {known} are the same file; name two files"
+                )
+        earlier[option] = path
+        if path.is_file() and not force and not kind.is_kind_of(path):
+            raise ValueError(
+                f"cannot write {path}: it exists and is not {kind.name}; name another file, or add "
+                "--force to replace it"
+            )
+
+
+def _refuse_source(source: Path, outputs: Sequence[Path]) -> None:
+    """Raise if an output is a file that is read, or would be read with others of a folder."""
+    if _is_stdout(source):
+        raise OptionError(
+            f"standard output and {source}, which is read, are the same file; write to another one"
+        )
+    parts = [source]
+    if source.is_dir():
+        parts = [part for part in source.iterdir() if ending(part) in PARQUET]
+    for path in outputs:
+        is_inside = ending(path) in PARQUET and _are_same(path.parent, source)
+        if is_inside or any(_are_same(path, part) for part in parts):
+            what = "in the folder" if source.is_dir() else "the same file as"
+            raise OptionError(
+                f"cannot write {path}: it is {what} {source}, which is read; name another file"
+            )
+
+
+def _are_same(one: Path, other: Path) -> bool:
+    """Return whether two paths are one file, or would be if they existed."""
+    with suppress(OSError):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _is_stdout(path: Path) -> bool:
+    with suppress(OSError, AttributeError):  # a terminal's stream may have no number, or be closed
+        found, written = os.stat(path), os.fstat(sys.stdout.fileno())
+        return path.is_file() and os.path.samestat(found, written)
+    return False
+
+
+def _check_place(path: Path, endings: Sequence[str]) -> None:
+    """Raise if the place of a file, or its name, is not one to write to."""
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder; name a file in it")
     if endings and path.suffix.lower() not in endings:
         raise ValueError(f"cannot write {path}: its name must end in one of {', '.join(endings)}")
-    folder = path.parent
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise ValueError(f"cannot write {path}: it is a link that leads back to itself")
+    folder = target.parent if path.is_symlink() else path.parent
     if not folder.is_dir():
         raise ValueError(f"cannot write {path}: there is no folder {folder}; make it first")
     if not os.access(path if path.exists() else folder, os.W_OK):
@@ -44,10 +189,11 @@ def write_text(path: Path, text: str) -> None:
 def table_writer(path: Path | None) -> Iterator[Write]:
     """Yield a function that writes blocks of rows as CSV or Parquet, or to stdout for None."""
     if path is None:
+        refuse_closed_stdout()
         with _writing(sys.stdout.buffer, "stdout", parquet=False) as write:
             yield write
         return
-    is_parquet = path.suffix.lower() != ".csv"
+    is_parquet = path.suffix.lower() in PARQUET
     with written_whole(path) as file, _writing(file, str(path), parquet=is_parquet) as write:
         yield write
 

@@ -10,7 +10,7 @@ from splinear._types import AnyArray, Input
 from splinear.cli.console import failing_well
 from splinear.cli.data import blocks, no_column, open_for
 from splinear.cli.models import load_model
-from splinear.cli.output import TABLES, Columns, check_output, table_writer
+from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
 from splinear.tables.arrow import Arrow, ArrowTable
 from splinear.tables.table import Table
@@ -33,6 +33,7 @@ def add_predict(app: "typer.Typer") -> None:
         output: o.Predictions = None,
         keep: o.Keep = None,
         delimiter: o.Delimiter = None,
+        force: o.Force = False,
     ) -> None:
         """Predict the rows of a file: classes with probabilities, or numbers.
 
@@ -41,8 +42,7 @@ def add_predict(app: "typer.Typer") -> None:
         Example: splinear predict churn.splinear new.csv -o predictions.csv --keep customer
         """
         with failing_well():
-            if output is not None:
-                check_output(output, TABLES)
+            check_outputs({"--output": (output, TABLE)}, [model, data], force=force)
             fitted = load_model(model)
             table = open_for(fitted, data, delimiter)
             _predict(fitted, table, keep or [], output)

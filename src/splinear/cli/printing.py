@@ -9,7 +9,7 @@ import numpy as np
 from splinear.cli.estimators import LOSSES
 from splinear.cli.profile import ColumnProfile
 from splinear.cli.target import TargetColumn
-from splinear.inspection.text import beside
+from splinear.inspection.text import beside, printable
 from splinear.report.measures import Measure
 from splinear.tables.table import Table as Rows
 from splinear.tables.values import Kind
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-__all__ = ["columns_table", "measures_table", "sparse_text", "target_text", "terms_table"]
+__all__ = [
+    "MOST_COLUMNS",
+    "columns_table",
+    "measures_table",
+    "sparse_text",
+    "target_text",
+    "terms_table",
+]
 
 MOST_COLUMNS = 40  # columns listed
 MOST_TERMS = 10
@@ -78,7 +85,7 @@ def measures_table(measures: list[Measure]) -> Table:
     """Return a table of measures and their baselines."""
     table = _table("on rows held out", right=("model", "no features"))
     for found in measures:
-        table.add_row(found.name, f"[bold]{found.value}[/]", found.baseline)
+        table.add_row(_text(found.name), f"[bold]{found.value}[/]", found.baseline)
     return table
 
 
@@ -115,10 +122,10 @@ def _table(*left: str, right: tuple[str, ...] = (), last: str | None = None) -> 
 
 
 def _text(text: str) -> RenderableType:
-    """Return text that is printed without markup."""
+    """Return text that is printed without markup and control characters."""
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))
 
 
 def _shortened(text: str, most: int) -> str:

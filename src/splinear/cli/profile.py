@@ -88,11 +88,19 @@ class ColumnProfile:
             self.counts.update(dict(zip(distinct[few].tolist(), counts[few].tolist(), strict=True)))
 
 
-def profile(table: Table) -> list[ColumnProfile]:
-    """Return the profiles of all columns of a table with names."""
+def profile(table: Table, most: int | None = None) -> list[ColumnProfile]:
+    """Return the profiles of all columns of a table with names.
+
+    Of numbers only the first `most` columns are read, because a table may have very many.
+    """
     named, booleans = zip(table.names or (), table.kinds, strict=True), table.booleans
     found = [ColumnProfile(name, kind, j in booleans) for j, (name, kind) in enumerate(named)]
-    for _, columns in table.columns(range(table.shape[1])):
-        for column, values in zip(found, columns, strict=True):
-            column.add(values)
+    read = [
+        j
+        for j, column in enumerate(found)
+        if most is None or j < most or column.kind is not Kind.NUMBER
+    ]
+    for _, columns in table.columns(read):
+        for j, values in zip(read, columns, strict=True):
+            found[j].add(values)
     return found

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from splinear.cli.console import make_console
+from splinear.cli.console import make_console, say
+from splinear.inspection.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +33,7 @@ def tracking(title: str, total: float, unit: str = "") -> Iterator[Track]:
         yield track
     count = f"{total:,.0f} {unit}" if unit else f"{total:.0f}/{total:.0f}"
     done = "" if unit == "%" else f"{count}, "
-    console.print(f"{title}: {done}{time.monotonic() - began:.1f} s", markup=False, soft_wrap=True)
+    say(f"{title}: {done}{time.monotonic() - began:.1f} s", stderr=True)
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def _bar(console: Console, title: str, total: float) -> Iterator[Track]:
         task = progress.add_task("", total=total)
 
         def track(done: float, text: str) -> None:
-            progress.update(task, completed=done, description=escape(text))
+            progress.update(task, completed=done, description=escape(printable(text)))
 
         yield track
 
@@ -78,6 +79,6 @@ def _lines(console: Console, title: str, total: float) -> Iterator[Track]:
             last = now
             share = f"{done / total:.0%}" if total else "0%"
             line = f"{title}: {share}, {now - began:.0f} s{', ' if text else ''}{text}"
-            console.print(line, markup=False, soft_wrap=True)
+            say(line, stderr=True)
 
     yield track

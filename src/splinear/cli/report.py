@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import Input
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import failing_well, make_console, say
 from splinear.cli.data import blocks, open_data, open_for, some_rows
 from splinear.cli.models import load_model
-from splinear.cli.output import check_output
+from splinear.cli.output import PAGE, check_outputs
 from splinear.cli.progress import tracking
 from splinear.cli.target import TargetColumn, read_target
 from splinear.tables.arrow import import_arrow
@@ -21,9 +21,8 @@ from splinear.training.estimator import AdditiveEstimator
 if TYPE_CHECKING:
     import typer
 
-__all__ = ["PAGES", "add_report", "write_page"]
+__all__ = ["add_report", "write_page"]
 
-PAGES = (".html", ".htm")
 MOST_ROWS = 100_000  # of the sample that a page measures a model on
 
 
@@ -39,13 +38,14 @@ def add_report(app: "typer.Typer") -> None:
         target: o.KnownTarget = None,
         title: o.Title = None,
         delimiter: o.Delimiter = None,
+        force: o.Force = False,
     ) -> None:
         """Write one HTML page on a model: its curves, how good it is, and a panel to try values.
 
         Example: splinear report churn.splinear test.csv --target churn -o churn.html
         """
         with failing_well():
-            check_output(output, PAGES)
+            check_outputs({"--output": (output, PAGE)}, [model, data], force=force)
             fitted = load_model(model)
             table, column = open_for(fitted, data, delimiter), None
             if target is not None or table.is_sparse:
@@ -53,10 +53,10 @@ def add_report(app: "typer.Typer") -> None:
                 _, column = read_target(open_data(data, delimiter), target, classes)
             kept = np.ones(table.shape[0], dtype=bool) if column is None else column.there
             write_page(fitted, output, table, kept, column, title)
-            console = make_console()
-            console.print(f"Report  {output}", markup=False, soft_wrap=True)
+            say(f"Report  {output}")
             if column is None:
-                console.print("[dim]--target would add how good the model is on these rows.[/]")
+                hint = "--target would add how good the model is on these rows."
+                make_console().print(f"[dim]{hint}[/]")
 
 
 def write_page(

@@ -6,13 +6,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from splinear.cli.console import failing_well, make_console
+from splinear.cli.console import failing_well, make_console, say
+from splinear.cli.output import FileKind, check_outputs
 from splinear.cli.progress import tracking
 
 if TYPE_CHECKING:
     import typer
 
 __all__ = ["add_reproduce"]
+
+OWN = FileKind(
+    "a page of splinear reproduce",
+    marks=(b"<title>Linearized Additive Classifiers, reproduced", b"run by `splinear reproduce"),
+)
 
 
 def add_reproduce(app: "typer.Typer") -> None:
@@ -35,20 +41,33 @@ def add_reproduce(app: "typer.Typer") -> None:
             Path | None, typer.Option(help="Folder of the data sets; default: $SPLINEAR_DATA.")
         ] = None,
         n_jobs: Annotated[int, typer.Option(help="Fits at a time; -1 is one per core.")] = -1,
+        force: Annotated[
+            bool, typer.Option("--force", help="Replace existing files, whatever they are.")
+        ] = False,
     ) -> None:
         """Repeat the paper's experiments, and write one page with its numbers and ours."""
         with failing_well():
-            _check_page(output)
+            _check_page(output, force=force)
             _reproduce(names or [], quick, output, data_home, n_jobs)
 
 
-def _check_page(folder: Path) -> None:
+def _check_page(folder: Path, *, force: bool) -> None:
     """Raise early if the page cannot be written or its pictures drawn."""
+    from splinear.experiments.page import HTML, MARKDOWN
+
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise OSError(f"cannot write into {folder}: {existing} is not a folder")
     if not os.access(existing, os.W_OK):
         raise OSError(f"cannot write into {folder}: permission denied")
+    page, text = folder / HTML, folder / MARKDOWN
+    check_outputs({"--output": (page, OWN), "": (text, OWN)}, force=force)
+    for picture in sorted(folder.glob("figure?.png")):  # which those of an earlier run are beside
+        if not force and not page.exists():
+            raise OSError(
+                f"cannot write {picture}: it exists, without {HTML} of an earlier run; name "
+                "another folder, or add --force to replace it"
+            )
     for package, extra in (("jinja2", "report"), ("matplotlib", "plot")):
         if find_spec(package) is None:
             raise ImportError(f"the page needs {package}: pip install 'splinear[{extra}]'")
@@ -82,4 +101,4 @@ def _reproduce(
     elif done.claims:
         held = [claim.holds for claim in done.claims]
         console.print(f"{sum(held)} of {len(held)} claims hold.")
-    console.print(f"Page: {page.resolve()}", soft_wrap=True)
+    say(f"Page: {page.resolve()}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -86,11 +87,32 @@ class TargetColumn:
             rows = np.flatnonzero(self.there)
             labels = self.values[rows]
             has_pairs = by_class and np.unique(labels, return_counts=True)[1].min() > 1
+            n_held_out = _held_out(len(rows), holdout, len(np.unique(labels)) if has_pairs else 1)
             _, held_out = train_test_split(
-                rows, test_size=holdout, random_state=seed, stratify=labels if has_pairs else None
+                rows,
+                test_size=n_held_out,
+                random_state=seed,
+                stratify=labels if has_pairs else None,
             )
             weights[held_out] = 0.0
         return weights
+
+
+def _held_out(n_rows: int, share: float, n_classes: int) -> int:
+    """Return how many rows to hold out; raise if these or the others are too few."""
+    n = math.ceil(share * n_rows)
+    if n_rows < 2 * n_classes or n_rows - n < n_classes:
+        raise ValueError(
+            f"--holdout {share:g} of {n_rows:,} rows leaves too few to train on; choose a smaller "
+            "share"
+        )
+    if n < n_classes:
+        least = math.ceil(1e4 * n_classes / n_rows) / 1e4
+        raise ValueError(
+            f"--holdout {share:g} of {n_rows:,} rows is {n:,}, fewer than the {n_classes} classes; "
+            f"choose at least {least:g}"
+        )
+    return n
 
 
 def read_target(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from distributed import Client, Future, TimeoutError, wait
+
+from splinear._warning import warn
 
 __all__ = ["Waiting", "release"]
 
@@ -59,11 +60,10 @@ class Waiting:
             )
         if seconds >= WARNED and not self._has_warned:
             self._has_warned = True
-            warnings.warn(
+            warn(
                 "The client's cluster has no workers; the fit waits for some. cluster.scale(2), "
                 "for example, starts two.",
                 UserWarning,
-                stacklevel=2,
             )
 
 

@@ -28,9 +28,9 @@ def to_onnx(
     """Turn a model into an ONNX graph of standard operators.
 
     If all features are numbers, the graph has one input, X (N, n_features). If some are text, every
-    feature that is not dropped is an input by its name, (N, 1). The outputs are `label`,
-    `probabilities` (if there are any) and `scores` for a classifier, `prediction` and `scores` for
-    a regressor. Missing numbers are NaN. Where the estimator would raise an error, scores are NaN.
+    feature that is not dropped is an input by its name, (N, 1). Outputs: `label`, `probabilities`
+    (if any) and `scores`, or `prediction` and `scores`, with "_" appended where an input has that
+    name. Missing numbers are NaN. Where the estimator would raise an error, scores are NaN.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,9 +100,11 @@ def build(
     if dtype not in TYPES:
         raise ValueError(f"dtype must be 'float32' or 'float64'; got {dtype!r}.")
     opset = check_opset(target_opset)
-    graph = Graph()
+    graph = Graph(_prefix(pieces))
     given, inputs = _inputs(pieces, graph, TYPES[dtype], missing_text)
-    returned = _outputs(outputs_of(pieces, graph, inputs), TYPES[dtype], contributions)
+    taken = [one.name for one in given]
+    found = outputs_of(pieces, graph, inputs)
+    returned = _outputs(found, TYPES[dtype], contributions, taken)
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid(ML, ML_VERSION)]
     made = helper.make_model(
         helper.make_graph(graph.nodes, "splinear", given, returned, graph.constants),
@@ -113,6 +115,21 @@ def build(
     helper.set_model_props(made, {"terms": "\n".join(term.name for term in pieces.terms)})
     check_model(made)
     return made
+
+
+def _prefix(pieces: ModelPieces) -> str:
+    """Return what names inside the graph begin with; no column's name begins with it."""
+    prefix = "splinear_"
+    while any(feature.name.startswith(prefix) for feature in pieces.features):
+        prefix += "_"
+    return prefix
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return a name, with as many underscores at its end as make it differ from those taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def check_opset(target_opset: int | None) -> int:
@@ -164,15 +181,22 @@ def _inputs(
 
 def _column_names(pieces: ModelPieces) -> list[str]:
     """Return the names of the inputs; an empty name would mean no input in ONNX."""
-    return [feature.name or f"x{j}" for j, feature in enumerate(pieces.features)]
+    named = [feature.name for feature in pieces.features]
+    return [name or _free(f"x{j}", named) for j, name in enumerate(named)]
 
 
-def _outputs(found: Outputs, kind: int, contributions: bool) -> list[ValueInfoProto]:
-    """Name the outputs, with the types and shapes of the estimator's own results."""
+def _outputs(
+    found: Outputs, kind: int, contributions: bool, taken: Collection[str]
+) -> list[ValueInfoProto]:
+    """Name the outputs, with the types and shapes of the estimator's own results.
+
+    Inputs have the names that are `taken`: the columns' own, by which callers feed them.
+    """
     graph, pieces, one = found.graph, found.pieces, found.pieces.n_outputs == 1
     out = []
 
-    def give(name: str, value: str, shape: Sequence[str | int], squeeze: int | None) -> None:
+    def give(wanted: str, value: str, shape: Sequence[str | int], squeeze: int | None) -> None:
+        name = _free(wanted, taken)
         flat = value if squeeze is None else graph.squeezed(value, squeeze)
         graph.cast(flat, kind, output=name)
         out.append(helper.make_tensor_value_info(name, kind, list(shape)))
@@ -182,7 +206,8 @@ def _outputs(found: Outputs, kind: int, contributions: bool) -> list[ValueInfoPr
         give("prediction", found.mean(), n, 1)
     else:
         labels = [*n, pieces.n_outputs] if pieces.task == "multilabel" else n
-        out.append(helper.make_tensor_value_info("label", found.label("label"), labels))
+        label = _free("label", taken)
+        out.append(helper.make_tensor_value_info(label, found.label(label), labels))
         if pieces.link is not None:
             assert pieces.classes is not None
             give("probabilities", found.probabilities(), [*n, len(pieces.classes)], None)

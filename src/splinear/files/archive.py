@@ -52,9 +52,9 @@ def _write(file: BinaryIO, parts: Mapping[str, Part]) -> None:
 
 def read_parts(path: Path) -> dict[str, bytearray]:
     """Return all parts of a file; raise a ValueError if it is not a valid archive."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for its writer
+        raise ValueError("it is not a plain file")
     with open(path, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is not a plain file")
         size = os.fstat(file.fileno()).st_size
         try:
             with zipfile.ZipFile(file) as archive:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from splinear import terms
 from splinear._types import Input
+from splinear._warning import warn
 from splinear.terms.base import Term
 from splinear.training.state.checking import Plain, refuse
 from splinear.training.state.values import value_from, value_plain
@@ -29,11 +29,10 @@ def parameters_plain(estimator: BaseEstimator) -> dict[str, Plain]:
     given = estimator.get_params(deep=False)
     left_out = [name for name in given if _is_left_out(name, given[name])]
     if left_out:
-        warnings.warn(
+        warn(
             f"{' and '.join(left_out)} of {type(estimator).__name__} cannot be saved and "
             "will be None after load. Set it again before you fit the loaded model again.",
             UserWarning,
-            stacklevel=4,
         )
     return {
         name: None if name in left_out else _plain(value, name) for name, value in given.items()

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from splinear.inspection.naming import (
     output_of,
     score_unit,
 )
-from splinear.inspection.resolving import FittedModel, resolve
+from splinear.inspection.resolving import FittedModel, has_threshold, resolve
 from splinear.model.covariance import is_too_large
 from splinear.tables.values import Values, is_missing
 from splinear.training.estimator import AdditiveEstimator
@@ -81,9 +82,11 @@ def explain(
     >>> explanation.reasons(0).terms[0].term  # what matters most for the first row
     'bmi'
     """
+    given, rows = model, X
     model, X = resolve(model, X)
     called = names_of_classes(model, class_names)
-    return _explained(model, X, output_of(model, target), called, target_name)
+    found = _explained(model, X, output_of(model, target), called, target_name)
+    return replace(found, prediction=given.predict(rows)) if has_threshold(given) else found
 
 
 def _explained(

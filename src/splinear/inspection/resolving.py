@@ -1,7 +1,9 @@
 """Finds the additive model in an estimator, a pipeline or a search.
 
 For a pipeline it is the last step, and columns are those that this step gets, with the names that
-the steps before it return. For a search it is the `best_estimator_`.
+the steps before it return. For a search it is the `best_estimator_`. A threshold chosen by
+scikit-learn changes classes and no score, so it is looked through as well. Wrappers that change
+what is predicted are not: what was shown would not be what they say.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._types import AnyArray, Input
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["FittedModel", "resolve", "resolve_model"]
+__all__ = ["FittedModel", "has_threshold", "resolve", "resolve_model"]
+
+THRESHOLDS = ("TunedThresholdClassifierCV", "FixedThresholdClassifier")
 
 # A fitted estimator of this package, or a pipeline or a search that ends in one.
 FittedModel: TypeAlias = AdditiveEstimator | BaseEstimator
@@ -35,14 +39,52 @@ def resolve(model: FittedModel, X: Input) -> tuple[AdditiveEstimator, Input]:
             X = X if X is None or not before.steps else before.transform(X)
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
+        elif type(model).__name__ in THRESHOLDS and hasattr(model, "estimator_"):
+            model = model.estimator_
+        elif type(model).__name__ == "FrozenEstimator":
+            model = model.estimator
         else:
-            raise TypeError(
-                "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is "
-                "needed, or a pipeline or a search that ends in one; got "
-                f"{type(model).__name__}."
-            )
+            raise TypeError(_refusal(model))
     check_is_fitted(model, "terms_")
     return _named(model, names), X
+
+
+def has_threshold(model: object) -> bool:
+    """Return whether classes are decided by a threshold that scikit-learn has chosen."""
+    while not isinstance(model, AdditiveEstimator):
+        if type(model).__name__ in THRESHOLDS:
+            return True
+        if isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        else:
+            model = getattr(model, "best_estimator_", None)
+            if model is None:
+                return False
+    return False
+
+
+def _refusal(model: object) -> str:
+    """Return the message for an estimator that contains no additive model, or hides it."""
+    kind = type(model).__name__
+    if kind == "CalibratedClassifierCV":
+        return (
+            "CalibratedClassifierCV turns scores into probabilities after the model, so that its "
+            "probabilities are not those of the curves. To look at the model, pass "
+            "calibrated_classifiers_[0].estimator; with ensemble=True there is one for each fold, "
+            "and the probabilities are their mean."
+        )
+    if kind == "TransformedTargetRegressor":
+        return (
+            "TransformedTargetRegressor transforms what the model predicts, so that contributions "
+            "do not add up to its predictions. To look at the model, whose unit is that of the "
+            "transformed target, pass regressor_."
+        )
+    if kind in THRESHOLDS:
+        return f"This {kind} is not fitted yet: call fit first."
+    return (
+        "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed, or "
+        f"a pipeline or a search that ends in one; got {kind}."
+    )
 
 
 def resolve_model(model: FittedModel) -> AdditiveEstimator:

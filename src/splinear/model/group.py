@@ -42,9 +42,9 @@ class TermGroup:
         1/2 sum_j sum_k w_jk (T^{-1} coef_j)_k^2 / s_j^2 + 1/2 sum_j d_j^2 / g_j,
 
     with T = D_d^{-1} for B-splines (in general, the inverse of the penalty's D) and w_jk = 1 unless
-    `edges` says otherwise; with `parts` it is that of their module. Parameters and tables are (n_features, stride): the coefficients,
-    followed by one number for gaps if the group has any. In parameters this number is d_j, in
-    tables f_j(gap).
+    `edges` says otherwise; with `parts` it is that of `model.parts`. Parameters and tables are
+    (n_features, stride): the coefficients, followed by one number for gaps if the group has any. In
+    parameters this number is d_j, in tables f_j(gap).
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """The parts of a curve whose smoothness is chosen: a line, steps and bends.
 
-A curve is the sum of a line b_j l and of a curve g. With h_k the steps of l, d_k those of g, between
-neighboring coefficients, and e_k = l_k d_k + r_k d_{k+1} its bends, the penalty is
+A curve is the sum of a line b_j l and of a curve g. With h_k the steps of l between neighboring
+coefficients, d_k those of g, and e_k = l_k d_k + r_k d_{k+1} the bends of g, the penalty is
 
     b_j^2 / t_line + sum_k w_k d_k^2 / t + sum_k e_k^2 / t_bends,
 
@@ -71,9 +71,7 @@ class Parts:
 
     def of_features(self, at: AnyArray) -> Parts:
         """Return the parts of the features at these positions."""
-        return Parts(
-            self.bends[at], self.bend_variance[at], self.line[at], self.line_variance[at]
-        )
+        return Parts(self.bends[at], self.bend_variance[at], self.line[at], self.line_variance[at])
 
     def with_variances(self, of_bends: Floats, of_line: Floats) -> Parts:
         """Return the parts with other variances."""

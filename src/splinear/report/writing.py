@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from splinear._types import Input
 from splinear.export.writing import write as write_file
-from splinear.inspection.resolving import FittedModel, resolve
+from splinear.inspection.resolving import FittedModel, has_threshold, resolve
 from splinear.report.content import Content, read_content
 from splinear.report.page import render
 from splinear.report.quality import assess
@@ -74,10 +74,20 @@ def write(
     """
     if X_test is None and (y_test is not None or sample_weight is not None):
         raise ValueError("y_test and sample_weight belong to test rows: give X_test, too.")
+    _refuse_threshold(model)
     estimator, X = resolve(model, X_test)
     content = read_content(estimator, X, class_names, target_name, top)
     page = _page(content, X, y_test, sample_weight, title)
     write_file(path, page.encode("utf-8"))
+
+
+def _refuse_threshold(model: FittedModel) -> None:
+    """Raise if a wrapper decides: the page measures and shows the decisions of the model."""
+    if has_threshold(model):
+        raise TypeError(
+            f"{type(model).__name__} decides by a threshold of its own, and a report measures the "
+            "decisions of the model: pass estimator_ of it, which is the model."
+        )
 
 
 def _page(content: Content, X: Input, y: Input, sample_weight: Input, title: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from importlib import import_module
@@ -55,11 +56,16 @@ class ArrowTable(Table):
         self.blank: frozenset[str] = frozenset()  # features that are not read and count as 0
 
     def _refuse_repeated(self, where: str) -> None:
-        repeated = sorted({name for name in self.all_names if self.all_names.count(name) > 1})
+        repeated = sorted(name for name, n in Counter(self.all_names).items() if n > 1)
         if repeated:
+            which = (
+                f"{name!r} (columns {', '.join(str(k + 1) for k in places)})"
+                for name in repeated
+                if (places := [k for k, other in enumerate(self.all_names) if other == name])
+            )
             raise ValueError(
-                f"{where} has several columns named {shown(map(repr, repeated))}; columns "
-                "are found by their names, which must differ."
+                f"{where} has several columns named {shown(which)}; columns are found by their "
+                "names, which must differ: rename them in its first line, or remove the copies."
             )
 
     @property
@@ -98,7 +104,8 @@ class ArrowTable(Table):
 
     def select_names(self, names: Sequence[str]) -> ArrowTable:
         """Return the table with these features only, in this order."""
-        missing = [name for name in names if name not in self.all_names]
+        known = set(self.all_names)
+        missing = [name for name in names if name not in known]
         if missing:
             raise ValueError(
                 f"{self} has no column {shown(map(repr, missing))}; it has "
@@ -156,8 +163,9 @@ class ArrowTable(Table):
         names = [self.features[j] for j in wanted]
         for rows, batch in self._rows(names):
             zeros = np.zeros(rows.stop - rows.start, dtype=np.float32)
-            data = [zeros if name in self.blank else _series(batch, name) for name in names]
-            del batch  # see `chunks`
+            series = _series(batch)
+            data = [zeros if name in self.blank else series[name] for name in names]
+            del batch, series  # see `chunks`
             yield rows, data
 
     def _rows(self, names: list[str]) -> Iterator[tuple[slice, Arrow]]:
@@ -226,11 +234,10 @@ def _numpy_type(found: Arrow) -> np.dtype[np.generic]:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def _series(batch: Arrow, name: str) -> Values:
-    """Return a column of a batch as a narwhals series."""
-    column = import_module("pyarrow").chunked_array([batch.column(name)])
-    series: Values = nw.from_native(column, series_only=True)
-    return series
+def _series(batch: Arrow) -> dict[str, Values]:
+    """Return the columns of a batch as narwhals series, by their names."""
+    table = import_module("pyarrow").Table.from_batches([batch])
+    return {one.name: one for one in nw.from_native(table, eager_only=True).iter_columns()}
 
 
 def _target_values(part: Arrow) -> AnyArray:

@@ -35,6 +35,8 @@ MOST_WEIGHT = 1e30
 # Weights of which the largest is smaller are multiplied by a power of two, and each positive one
 # counts as at least this share of the largest: products of two, and reciprocals, stay in range.
 LEAST_WEIGHT = 1e-100
+# A table with more columns than this must have a value for every so many of them.
+MANY_COLUMNS, MOST_EMPTY = 1_000_000, 100
 
 
 def feature_label(estimator: BaseEstimator, j: int) -> str:
@@ -116,6 +118,13 @@ def check_size(estimator: BaseEstimator, table: Table) -> None:
             f"There are {table.shape[1]:,} features in {table}, and {type(estimator).__name__} "
             f"takes at most {MOST_COLUMNS:,}: each has a curve of its own, which takes about 1 kB. "
             "Leave out columns that are 0 everywhere, or hash them into fewer."
+        )
+    n_values = table.values_per_row * table.shape[0] if table.is_sparse else np.inf
+    if table.shape[1] > MANY_COLUMNS and n_values * MOST_EMPTY < table.shape[1]:
+        raise ValueError(
+            f"There are {table.shape[1]:,} features in {table}, and only {n_values:,.0f} values "
+            "that are not 0, so nearly all features are 0 everywhere; each would take about 1 kB. "
+            "Is an index wrong? Otherwise number the columns without gaps, or hash them into fewer."
         )
 
 

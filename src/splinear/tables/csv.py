@@ -17,6 +17,8 @@ from splinear.tables.table import Table
 __all__ = ["CsvFile"]
 
 LOOKED_AT = 2**16  # bytes at the beginning of a file, from which its dialect is found
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how files of it begin
+BEGIN = 1000  # bytes in which UTF-16 without such a beginning has a zero
 MISSING = "?"  # a missing value, in addition to Arrow's own
 WIDER = {"int64": "float64", "null": "float64"}  # by names of types; others become text
 
@@ -58,6 +60,11 @@ class CsvFile(ArrowTable):
                 head = stream.read(LOOKED_AT)
         except OSError as error:  # for example a .gz file that is not compressed
             raise ValueError(f"{self.path} cannot be read as CSV: {error}") from error
+        if head.startswith(UTF_16) or b"\0" in head[:BEGIN]:
+            raise ValueError(
+                f"{self.path} is not UTF-8 text, but probably UTF-16 (which Excel calls Unicode "
+                "text); save it as CSV UTF-8, or convert it: iconv -f UTF-16 -t UTF-8"
+            )
         whole = head.rpartition(b"\n")[0] if len(head) == LOOKED_AT else head
         return str((whole or head).decode("utf-8-sig", errors="replace"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import narwhals as nw
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from splinear._lookup import closest
 from splinear._types import AnyArray, Input
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.csv import CsvFile
@@ -61,6 +62,7 @@ def open_table(X: Input, estimator: str | None = None) -> Table:
     if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         how = next((name for name in _COLLECTING if hasattr(X, name)), "collect")
         raise TypeError(f"X is a {type(X).__name__}, which has no rows yet; use X.{how}().")
+    _refuse_dict(X)
     if nw.dependencies.is_into_series(X):
         raise ValueError(
             f"X must be a table, but is one column or row, a {type(X).__name__}. Expected 2D "
@@ -85,6 +87,14 @@ def open_table(X: Input, estimator: str | None = None) -> Table:
     if isinstance(checked, np.ndarray):
         return ArrayTable(checked)
     return SparseTable(checked)
+
+
+def _refuse_dict(X: Input) -> None:
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # a matrix of SciPy may be a dict
+        raise TypeError(
+            f"X is a {type(X).__name__}, not a table; use pandas.DataFrame(X) if it has the values "
+            "of each column, or pandas.DataFrame([X]) if it is one row."
+        )
 
 
 def open_files(X: Input) -> Table | None:
@@ -118,6 +128,8 @@ def open_target(
     `classes` are those seen in fit, by whose type a CSV file is read; None in fit itself.
     """
     if table.given is not None:
+        if isinstance(y, str):
+            raise ValueError(_name_as_target(table, y))
         return table, y
     if table.shape[0] == 0:
         raise ValueError(f"There are no rows in {table}.")
@@ -137,6 +149,18 @@ def open_target(
             f"y has {len(target):,} entries, but there are {table.shape[0]:,} rows in {table}."
         )
     return table, target
+
+
+def _name_as_target(table: Table, y: str) -> str:
+    """Return the message for a name as y, which only files can look up."""
+    if table.names is not None and y in table.names:
+        return (
+            f"y is the text {y!r}; for a table in memory y must hold the values: "
+            f"fit(df.drop(columns={y!r}), df[{y!r}])."
+        )
+    meant = None if table.names is None else closest(y, table.names)
+    guess = "" if meant is None else f" Did you mean the column {meant!r}: fit(..., df[{meant!r}])?"
+    return f"y is the text {y!r}; for a table in memory y must hold one value per row.{guess}"
 
 
 def _as_rows(X: Input) -> Input:

@@ -25,6 +25,11 @@ def check_target(y: Input, *, numeric: bool) -> Input:
             f"Input y contains NaN (first in row {row}): a missing value, but every row needs a "
             f"{'finite target' if numeric else 'class'}. Leave such rows out."
         )
+    if numeric and values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"y has {values.shape[1]} columns, and must be a 1d array of one number per row. Fit a "
+            "model per column, for example with sklearn.multioutput.MultiOutputRegressor."
+        )
     if numeric and values.ndim == 1 and values.dtype.kind != "c":
         return target_numbers(values, None)
     return values if isinstance(y, (np.ma.MaskedArray, list, tuple)) else y

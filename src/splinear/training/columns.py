@@ -6,7 +6,6 @@ always one column per feature. A table that needs no conversion is not copied.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -16,6 +15,7 @@ import numpy as np
 from splinear._caching import cached_property
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
+from splinear._warning import warn
 from splinear.tables.chunks import Chunk
 from splinear.tables.table import ColumnNumbers, Table, View
 from splinear.tables.values import Values, factor, is_missing, numbers, ordered
@@ -133,13 +133,12 @@ class Columns:
         in_fit = {isinstance(level, str) for level in self.levels[j]}
         if len(in_fit) == 1 and isinstance(example, str) not in in_fit:
             kinds = {True: "text", False: "not text"}
-            warnings.warn(
+            warn(
                 f"{label(j)} holds {example!r}, which is {kinds[isinstance(example, str)]}, but "
                 f"its levels in fit are {kinds[in_fit.pop()]}: "
                 f"{shown(map(repr, self.levels[j]))}. Such values count as levels that did not "
                 "occur in fit; convert them first.",
                 UserWarning,
-                stacklevel=2,
             )
 
 
@@ -207,11 +206,10 @@ class Seen:
         """Warn if most rows have a level of their own."""
         n = len(self.values)
         if n > MANY_LEVELS and 2 * n > n_rows:
-            warnings.warn(
+            warn(
                 f"{self.label} has {n:,} levels in {n_rows:,} rows: an identifier, or numbers read "
                 "as text? Leave it out, or convert it to numbers.",
                 UserWarning,
-                stacklevel=2,
             )
 
     def levels(self) -> Levels:

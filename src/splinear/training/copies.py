@@ -14,7 +14,6 @@ has several times as many equal pairs.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import AnyArray
+from splinear._warning import warn
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
 
@@ -62,13 +62,12 @@ def warn_of_copies(n_copies: int, n_rows: int) -> None:
     """Warn that copies were merged, unless there are few."""
     if n_copies < LEAST_SHARE * n_rows:
         return
-    warnings.warn(
+    warn(
         f"{n_copies:,} of {n_rows:,} rows equal another row in X and y, far more than chance "
         "explains. Each set of equal rows counts as one observation with their total weight where "
         "smoothness is chosen and in bands. Drop the copies if they are mistakes; if they are "
         "separate observations, say so by fit(..., counts=numpy.ones(len(y))).",
         UserWarning,
-        stacklevel=6,  # points to the caller of fit
     )
 
 

@@ -26,7 +26,6 @@ from splinear.terms.base import Advice
 from splinear.training import tall
 from splinear.training.advice import advise_fixed
 from splinear.training.outputs.base import Outputs, Target
-from splinear.training.parameters import positive
 from splinear.training.primal import check_forms, follow_primal, proven_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
@@ -38,7 +37,7 @@ __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
 MAX_BIAS = 1e8  # squared norms are added to its square: beyond 1e16 they would lose all digits
 
 DUAL_PARAMETERS: Constraints = {
-    "C": [positive()],
+    "C": [Interval(Real, 0, 1e200, closed="right")],  # squares of more overflow
     "fit_intercept": ["boolean"],
     "intercept_scaling": [Interval(Real, 0, MAX_BIAS, closed="right")],
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear import _core
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
+from splinear._warning import warn
 from splinear.devices.backend import MOST_FUNCTIONS
 from splinear.devices.finding import DEVICES
 from splinear.model.additive import Model
@@ -359,7 +359,7 @@ class AdditiveEstimator(Stateful):
             raise watch.error
         if not trained.converged:
             message = how_it_ended(self, trained, watch.reason)
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)  # points to the caller of fit
+            warn(message, ConvergenceWarning)
 
     # -- prediction ------------------------------------------------------------------------------
 

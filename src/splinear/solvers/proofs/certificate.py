@@ -20,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from splinear._types import Floats
+from splinear.model.layout import Layout
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Space, dot
 from splinear.solvers.problems.loss_sums import LossSum
@@ -195,6 +196,7 @@ def certify_problem(
     if found.alpha is None:
         raise ValueError("A certificate needs the dual variables.")
     coef, intercept, layout = found.coef, found.intercept, rows.layout
+    before = 0.0
     losses = gap = slope = 0.0
     sums = np.zeros_like(coef)
     for piece in rows.values(rows_in_doubt(rows, problem, found, stopping.n_threads)):
@@ -206,12 +208,19 @@ def certify_problem(
         own = _losses_and_gap(some, F + intercept, alpha)
         losses, gap = losses + own[0], gap + own[1]
     if start is not None and start.proximal and start.coef is not None:
+        before = _penalty(layout, problem, start.coef, float(start.intercept))
         coef, intercept = coef - start.coef, intercept - float(start.intercept)
     b = intercept / problem.bias if problem.bias > 0 else 0.0
     penalty, distance = layout.distance(coef, sums)
     gap += 0.5 * distance + 0.5 * (b + problem.bias * slope) ** 2
     primal = 0.5 * penalty + 0.5 * b**2 + losses
-    return with_gap(found, primal, gap, stopping.tol)
+    return with_gap(found, primal, gap, stopping.tol, before=before)
+
+
+def _penalty(layout: Layout, problem: Problem, coef: Floats, intercept: float) -> float:
+    """Return 1/2 |w|^2 of a model."""
+    b = intercept / problem.bias if problem.bias > 0 else 0.0
+    return 0.5 * layout.distance(coef, np.zeros_like(coef))[0] + 0.5 * b**2
 
 
 def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[float, float]:
@@ -268,10 +277,17 @@ def certify_sum(
     return [with_gap(found, primal, gap, stopping.tol, tilt) for found in results]
 
 
-def with_gap(found: Result, primal: float, gap: float, tol: float, tilt: float = 0.0) -> Result:
-    """Return a result with this objective and gap; `tilt` is a further part of the gap."""
-    relative = gap / primal if primal != 0.0 else 0.0
-    proven = bool(relative <= tol and tilt <= tol * primal and math.isfinite(primal))
+def with_gap(
+    found: Result, primal: float, gap: float, tol: float, tilt: float = 0.0, before: float = 0.0
+) -> Result:
+    """Return a result with this objective and gap; `tilt` is a further part of the gap.
+
+    The gap is relative to the objective and, where training continues from an earlier model, to
+    1/2 |w_0|^2 of that model, `before`: the objective may be 0 at the optimum.
+    """
+    scale = primal + before
+    relative = gap / scale if scale != 0.0 else 0.0
+    proven = bool(relative <= tol and tilt <= tol * scale and math.isfinite(primal))
     return replace(
         found,
         primal=primal,

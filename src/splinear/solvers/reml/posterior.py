@@ -11,12 +11,12 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import Floats
+from splinear.curves.embedding import reciprocals
 from splinear.model.factoring import factor_with, pair_variances
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.penalties import DifferencePenalty
-from splinear.curves.embedding import reciprocals
 from splinear.solvers.newton.banded import band_products, penalized_bands
 from splinear.solvers.newton.iterate import Iterate
 
@@ -225,9 +225,7 @@ class PartsPosterior:
     lines: Floats
 
     @classmethod
-    def of(
-        cls, group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1
-    ) -> PartsPosterior:
+    def of(cls, group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1) -> PartsPosterior:
         """Compute the variances; the arguments are those of `posterior_variances`.
 
         A curve is g + b l. With B the block of g and its penalty, H that of the rows alone and p =

@@ -259,7 +259,7 @@ def _updated_layout(
 
 
 def _explained(group: TermGroup, measure: Measures) -> Floats:
-    """Return sum_k w_jk d_jk^2 and e_j of all curves, then of gaps, bends and lines if there are."""
+    """Return sum_k w_jk d_jk^2 and e_j of all curves, then of gaps, bends and lines."""
     n, squares, freedom = group.size, measure.squares, measure.freedom
     of_curves = [(squares[:, :n] * group.edge_weights).sum(axis=1), freedom[:, :n].sum(axis=1)]
     both = np.stack(of_curves)

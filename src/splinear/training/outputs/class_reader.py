@@ -53,6 +53,7 @@ class ClassReader:
         """Find the classes, or compare with those given, and code the rows by class."""
         if not hasattr(y, "toarray") and y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
+        _refuse_columns_of_classes(y)
         found = None if _is_short(y) else _distinct(y, None)
         # Values are passed twice, because scikit-learn warns if most of them occur once.
         kind = _kind(y if found is None else np.tile(found, 2))
@@ -108,6 +109,17 @@ class ClassReader:
 def _is_short(y: AnyArray) -> bool:
     """Return whether y is short enough to be passed as it is, and not by its distinct values."""
     return y.ndim > 1 or len(y) <= (FEW if y.dtype.kind in "biuf" else STEP)
+
+
+def _refuse_columns_of_classes(y: AnyArray) -> None:
+    """Raise if y has several columns that are not all of 0 and 1."""
+    if hasattr(y, "toarray") or y.ndim != 2 or type_of_target(y) == "multilabel-indicator":
+        return
+    raise ValueError(
+        f"y has {y.shape[1]} columns, and must have one class per row, or a column of 0 and 1 for "
+        "each of several labels. Fit a model per column, for example with "
+        "sklearn.multioutput.MultiOutputClassifier."
+    )
 
 
 def _kind(y: AnyArray) -> str:
