@@ -14,6 +14,10 @@ Newton step. Only the diagonal blocks of the Hessian are used, one per feature, 
 integrated out: variances are computed as if the curves of the other features were known. The
 deviation of a gap is a term of one coefficient, with its own variance.
 
+B-spline curves under D_1 and D_2 are lines, steps and bends with a variance each
+(`splinear.model.parts`), which are updated likewise: where parts overlap, the 1 of a difference in
+e_j is its share before any rows were seen, w_jk Var_0(d_jk) / t_j.
+
 With the weights w_jk, one edge can be cheaper than many small steps: a heavy-tailed prior on
 increments, fitted like t_j. In every turn
 
@@ -21,7 +25,7 @@ increments, fitted like t_j. In every turn
 
 scaled to mean 1 before the factor v_jk = (median gap / gap)^(1/4) of the gaps between knots, which
 makes short pieces stiffer than long ones. Without the variance in E_jk the weights would follow
-noise. docs/defaults.md shows their benefit.
+noise, and on small tables they do anyway. docs/defaults.md shows their benefit.
 """
 
 from __future__ import annotations
