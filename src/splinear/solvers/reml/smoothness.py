@@ -352,32 +352,28 @@ def _with_static_weights(layout: Layout) -> Layout:
 
 def _with_parts(layout: Layout) -> Layout:
     """Return the layout with B-spline curves under D_1 and D_2 as `model.parts` describes them."""
-    groups = [_in_parts(group) if _has_parts(group) else group for group in layout.groups]
-    return layout.with_groups(groups)
-
-
-def _has_parts(group: TermGroup) -> bool:
-    penalty, embedding = group.embedding.penalty, group.embedding
-    is_curve = isinstance(embedding.basis, BSplineBasis) and group.levels is None
-    is_smooth = isinstance(penalty, DifferencePenalty) and penalty.order in (1, 2)
-    can_bend = embedding.basis.degree > 0 and embedding.basis.size > 2
-    return is_curve and is_smooth and can_bend and not embedding.through_zero
+    return layout.with_groups([_in_parts(group) for group in layout.groups])
 
 
 def _in_parts(group: TermGroup) -> TermGroup:
-    embedding = group.embedding
-    penalty = replace(embedding.penalty, order=1)
-    embedding = replace(embedding, penalty=penalty)
+    basis, penalty = group.embedding.basis, group.embedding.penalty
+    if group.levels is not None or group.embedding.through_zero:
+        return group
+    if not isinstance(basis, BSplineBasis) or not isinstance(penalty, DifferencePenalty):
+        return group
+    if penalty.order not in (1, 2) or basis.degree == 0 or basis.size < 3:
+        return group
+    embedding = replace(group.embedding, penalty=replace(penalty, order=1))
     used = embedding.used.copy()
     used[:, 0] = False  # what is left of a level
     widths = np.ones(used.shape)
     for j in range(group.n_features):
         knots = embedding.axes.knots_of(j)
-        if knots is not None and embedding.basis.degree == 1:
+        if knots is not None and basis.degree == 1:
             gaps = np.diff(knots)
             widths[j, 1 : len(knots)] = 0.5 + 0.5 * gaps / gaps.mean()
     parts = Parts.between(used, widths, embedding.variance)
-    if group.embedding.penalty.order == 1:
+    if penalty.order == 1:
         return replace(group, embedding=embedding, parts=parts)
     # Bends, and the slope in the middle. D_2 itself penalizes that at the left end, as hard as a
     # bend, so that a curve would not be fitted like its mirror image.
