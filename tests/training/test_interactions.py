@@ -335,7 +335,7 @@ def test_periods_are_taken_once():
 
 @both
 @pytest.mark.parametrize("interactions", [2, "auto"])
-def test_a_weight_of_two_is_two_rows(estimator, interactions, monkeypatch):
+def test_a_count_of_two_is_two_rows(estimator, interactions, monkeypatch):
     # Preconditioners are of samples of rows, and rough steps would end elsewhere.
     monkeypatch.setattr(turns, "STEP_ACCURACY", 1e-9)
     X = frame_of_kinds(400)
@@ -345,8 +345,8 @@ def test_a_weight_of_two_is_two_rows(estimator, interactions, monkeypatch):
     weights = np.random.default_rng(7).integers(1, 4, 400)
     twice = np.repeat(np.arange(400), weights)
     common = {"interactions": interactions, "tol": 1e-9, "random_state": 0}
-    weighted = estimator(**common).fit(X, y, sample_weight=weights)
-    repeated = estimator(**common).fit(X.iloc[twice], y[twice])
+    weighted = estimator(**common).fit(X, y, counts=weights)
+    repeated = estimator(**common).fit(X.iloc[twice], y[twice], counts=np.ones(len(twice)))
     assert pairs_of(weighted) == pairs_of(repeated)
     np.testing.assert_allclose(predicted(weighted, X), predicted(repeated, X), rtol=1e-4, atol=1e-4)
 
