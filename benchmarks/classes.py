@@ -81,7 +81,9 @@ def forest(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
         "linear, LinearSVC on [0, 1], one against the rest": make_pipeline(
             MinMaxScaler(), LinearSVC(random_state=0)
         ),
-        "AdditiveSVC, one against the rest": AdditiveSVC(curve, C=1.0, n_jobs=N_JOBS, random_state=0),
+        "AdditiveSVC, one against the rest": AdditiveSVC(
+            curve, C=1.0, n_jobs=N_JOBS, random_state=0
+        ),
         "AdditiveClassifier(C=1.0), softmax": AdditiveClassifier(
             curve, C=1.0, n_jobs=N_JOBS, random_state=0
         ),

@@ -108,11 +108,10 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    def _recipe(self, *, more: bool = False) -> Recipe:
+    def _recipe(self) -> Recipe:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         loss = EpsilonInsensitive(float(self.epsilon))
-        C = self.C_ if more and self.C is None else self.C
-        trainer = DualTrainer(loss, C, bias, keep_duals=self.warm_start)
+        trainer = DualTrainer(loss, self.C, bias, keep_duals=self.warm_start)
         return Recipe(NumberReader(None if self.fit_intercept else 0.0), trainer)
 
     def partial_fit(self, X: Input, y: Input, sample_weight: Input = None) -> AdditiveSVR:
@@ -137,7 +136,9 @@ n_features_in_, feature_names_in_
         """
         self._check_params()
         more = hasattr(self, "terms_")
-        recipe = self._recipe(more=more)
+        recipe = self._recipe()
+        if more and self.C is None:
+            recipe = replace(recipe, trainer=replace(recipe.trainer, C=self.C_))
         if more:  # the last intercept is where the new one, which is penalized, stays close to
             recipe = replace(recipe, reader=NumberReader(float(self.intercept_[0])))
         return self._fit(X, y, sample_weight, recipe, more=more)
