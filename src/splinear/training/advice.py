@@ -5,13 +5,15 @@ docs/defaults.md gives the evidence for them; benchmarks/defaults.py measures it
 
 from __future__ import annotations
 
+from splinear.curves.knots import NARROW_OF_WIDE
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 
 __all__ = ["advise_fixed", "advise_smooth"]
 
 MANY, FEW = 128, 10  # bins where smoothness is chosen, and in the paper's classifier
-WIDE = 200  # number of columns from which on even features with few values get FEW bins
+WIDE = 200  # number of columns from which on even features with few values get FEW_OF_WIDE bins
+FEW_OF_WIDE = 40  # as in the paper's experiments with images
 MANY_FREQUENCIES = 12  # where smoothness is chosen: enough for the hours of a day
 MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bins
 
@@ -36,5 +38,5 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
 def advise_fixed(table: Table) -> Advice:
     """Return the defaults of an estimator that has one C for all terms."""
     if table.shape[1] >= WIDE and not table.is_sparse:
-        return Advice(FEW, quantiles=False, few=2)
+        return Advice(FEW_OF_WIDE, quantiles=False, few=2, narrow=NARROW_OF_WIDE)
     return Advice(FEW, quantiles=False)
