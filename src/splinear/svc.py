@@ -152,9 +152,11 @@ class AdditiveSVC(ClassEstimator):
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
+        return Recipe(ClassReader(self.class_weight, coupled=False), self._trainer(self.C))
+
+    def _trainer(self, C: float | None) -> DualTrainer:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        trainer = DualTrainer(LOSSES[self.loss], self.C, bias, keep_duals=self.warm_start)
-        return Recipe(ClassReader(self.class_weight, coupled=False), trainer)
+        return DualTrainer(LOSSES[self.loss], C, bias, keep_duals=self.warm_start)
 
     def partial_fit(
         self, X: Input, y: Input, classes: Input = None, sample_weight: Input = None
@@ -191,5 +193,5 @@ class AdditiveSVC(ClassEstimator):
         reader = ClassReader(self.class_weight, coupled=False, classes=known)
         recipe = replace(self._recipe(), reader=reader)
         if more and self.C is None:
-            recipe = replace(recipe, trainer=replace(recipe.trainer, C=self.C_))
+            recipe = replace(recipe, trainer=self._trainer(self.C_))
         return self._fit(X, y, sample_weight, recipe, more=more)

@@ -109,10 +109,13 @@ n_features_in_, feature_names_in_
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
+        reader = NumberReader(None if self.fit_intercept else 0.0)
+        return Recipe(reader, self._trainer(self.C))
+
+    def _trainer(self, C: float | None) -> DualTrainer:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         loss = EpsilonInsensitive(float(self.epsilon))
-        trainer = DualTrainer(loss, self.C, bias, keep_duals=self.warm_start)
-        return Recipe(NumberReader(None if self.fit_intercept else 0.0), trainer)
+        return DualTrainer(loss, C, bias, keep_duals=self.warm_start)
 
     def partial_fit(self, X: Input, y: Input, sample_weight: Input = None) -> AdditiveSVR:
         """Learn from a chunk of rows, starting from the model of the chunks before.
@@ -138,7 +141,7 @@ n_features_in_, feature_names_in_
         more = hasattr(self, "terms_")
         recipe = self._recipe()
         if more and self.C is None:
-            recipe = replace(recipe, trainer=replace(recipe.trainer, C=self.C_))
+            recipe = replace(recipe, trainer=self._trainer(self.C_))
         if more:  # the last intercept is where the new one, which is penalized, stays close to
             recipe = replace(recipe, reader=NumberReader(float(self.intercept_[0])))
         return self._fit(X, y, sample_weight, recipe, more=more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -226,7 +226,8 @@ class Spline(Term):
         advice: Advice,
     ) -> None:
         """Place the knots of the features at `at`: together, except those with few values."""
-        find, few = partial(tail_knots, narrow=advice.narrow), advice.few
+        few = advice.few
+        find: Callable[..., Floats] = partial(tail_knots, narrow=advice.narrow)
         if advice.quantiles:
             find = all_spread_knots
         else:
