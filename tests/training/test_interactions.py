@@ -144,7 +144,8 @@ def gradient_by_hand(layout, X, r):
 @chosen_or_fixed
 def test_scores_are_those_of_numpy(estimator, C):
     X = rows()
-    model = estimator(interactions=2, C=C, random_state=0).fit(X, target(estimator, X))
+    curve = Spline(extrapolation="constant")
+    model = estimator(curve, interactions=2, C=C, random_state=0).fit(X, target(estimator, X))
     other = rows(50, seed=5) * 1.5
     [theta], [b] = model._model.parameters, model.intercept_
     expected = scores(model._model.layout, theta, b, other)

@@ -23,7 +23,7 @@ std::vector<double> draw_all(std::size_t count, double least, std::uint64_t seed
 
 // A penalty of three features; the last coefficient of the second is not used. The first difference
 // is a level, which does not bend.
-GroupPenalty make(bool has_missing, bool has_levels, bool has_bends = false) {
+GroupPenalty make(bool has_missing, bool has_levels, bool has_parts = false) {
     const std::size_t stride = has_missing ? size + 1 : size;
     std::vector<std::uint8_t> used(n * stride, 1);
     std::vector<double> weights = draw_all(n * size, 0.5, 1);
@@ -33,13 +33,17 @@ GroupPenalty make(bool has_missing, bool has_levels, bool has_bends = false) {
     std::vector<double> rows = draw_all(2 * n * size, 0.5, 4);
     for (std::size_t j = 0; j < n; ++j) std::fill_n(&rows[2 * j * size], 2, 0.0);
     std::fill_n(&rows[2 * (2 * size - 2)], 2, 0.0);
+    std::vector<double> line = draw_all(n * size, 0.5, 10);
+    for (std::size_t j = 0; j < n; ++j) line[j * size] = 0.0;
+    line[2 * size - 1] = 0.0;
     const auto variance = draw_all(n, 0.01, 9);
+    const auto lines = draw_all(n, 0.5, 11);
     return {DifferencePenalty(1, size, 2),
             used,
             weights,
             draw_all(n, 0.5, 2),
             missing,
-            has_bends ? Bends{rows, variance} : Bends{},
+            has_parts ? CurveParts{rows, variance, line, lines} : CurveParts{},
             has_levels};
 }
 
@@ -82,26 +86,52 @@ void softness_undoes_stiffness() {
     }
 }
 
-// The penalty is that of the differences plus that of the bends, written out.
-void bends_are_added() {
+// The penalty is what the best slope of the line leaves: it is the least over slopes, written out.
+void parts_are_added() {
     const GroupPenalty plain = make(false, false);
     const GroupPenalty bent = make(false, false, true);
     const std::vector<double> rows = draw_all(2 * n * size, 0.5, 4);
+    const std::vector<double> line = draw_all(n * size, 0.5, 10);
+    const auto weights = draw_all(n * size, 0.5, 1);
+    const auto steps = draw_all(n, 0.5, 2);
     const auto variance = draw_all(n, 0.01, 9);
+    const auto lines = draw_all(n, 0.5, 11);
     const auto theta = draw_used(plain, 5);
-    const auto energy = [&](const GroupPenalty& penalty) {
-        const auto g = pull(penalty, theta);
-        return std::inner_product(g.begin(), g.end(), theta.begin(), 0.0);
-    };
-    double expected = 0.0;
-    for (std::size_t j = 0; j < n; ++j)
-        for (std::size_t k = 1; k + 1 < (j == 1 ? size - 1 : size); ++k) {
-            const double* a = &theta[j * size + k];
-            const double* row = &rows[2 * (j * size + k)];
-            const double bend = row[0] * (a[0] - a[-1]) + row[1] * (a[1] - a[0]);
-            expected += bend * bend / variance[j];
+    const auto g = pull(bent, theta);
+    const double found = std::inner_product(g.begin(), g.end(), theta.begin(), 0.0);
+    // The sum over features for slopes that are `share` of the best ones.
+    const auto sum = [&](double share) {
+        double total = 0.0;
+        for (std::size_t j = 0; j < n; ++j) {
+            const std::size_t last = j == 1 ? size - 1 : size;
+            const auto cost = [&](double slope) {
+                double own = slope * slope / lines[j];
+                double before = 0.0;
+                for (std::size_t k = 0; k < last; ++k) {
+                    const std::size_t i = j * size + k;
+                    const double h = k > 0 ? line[i] : 0.0;
+                    const double d = theta[i] - (k > 0 ? theta[i - 1] : 0.0) - slope * h;
+                    own += weights[i] * d * d / steps[j];
+                    const double* row = &rows[2 * (i - 1)];
+                    if (k > 1) {
+                        const double bend = row[0] * before + row[1] * d;
+                        own += bend * bend / variance[j];
+                    }
+                    before = d;
+                }
+                return own;
+            };
+            // A parabola of the slope, through three points.
+            const double left = cost(-1.0);
+            const double middle = cost(0.0);
+            const double right = cost(1.0);
+            const double best = 0.5 * (left - right) / (left - 2.0 * middle + right);
+            total += cost(share * best);
         }
-    CHECK(near(energy(bent) - energy(plain), expected, 1e-12));
+        return total;
+    };
+    CHECK(near(found, sum(1.0), 1e-12));
+    CHECK(sum(0.9) > found && sum(1.1) > found);
 }
 
 // After take_levels() the level of a curve is 0; after take_slopes() the gradient along it is.
@@ -133,17 +163,22 @@ void wrong_sizes_are_refused() {
     CHECK(is_refused([&] { GroupPenalty(penalty, used, t, t, {}, {}, false); }));
     CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, {}, {}, {}, false); }));
     CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, t, {}, false); }));
-    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {weights, t}, false); }));
     const std::vector<double> rows(2 * n * size, 1.0);
-    CHECK(!is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {rows, {}}, false); }));
-    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {rows, weights}, false); }));
+    const auto refused = [&](const CurveParts& parts) {
+        return is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, parts, false); });
+    };
+    CHECK(!refused({rows, t, weights, t}));
+    CHECK(refused({weights, t, weights, t}));
+    CHECK(refused({rows, rows, weights, t}));
+    CHECK(refused({rows, t, rows, t}));
+    CHECK(refused({rows, t, weights, rows}));
 }
 
 }  // namespace
 
 int main() {
     softness_undoes_stiffness();
-    bends_are_added();
+    parts_are_added();
     levels_are_taken_off();
     wrong_sizes_are_refused();
     return result();

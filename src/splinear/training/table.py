@@ -116,10 +116,11 @@ class TrainingTable:
     @property
     def n_units(self) -> float:
         """The number of independent units with a positive weight."""
-        kept, groups = slice(None) if self.kept is None else self.kept, self.units.groups
+        kept, groups = self.kept, self.units.groups
         if groups is not None:
-            return float(len(np.unique(groups[kept])))
-        return self.units.n_rows(len(self.y[kept]))
+            return float(len(np.unique(groups if kept is None else groups[kept])))
+        n_kept = self.table.shape[0] if kept is None else int(np.count_nonzero(kept))
+        return self.units.n_rows(n_kept)
 
     def without_copies(self, target: Target) -> TrainingTable:
         """Return the rows with copies merged into the first of them, if there are any.

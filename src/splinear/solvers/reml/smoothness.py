@@ -384,7 +384,9 @@ def _in_parts(group: TermGroup) -> TermGroup:
     for j in range(group.n_features):
         knots = embedding.axes.knots_of(j)
         if knots is not None and basis.degree == 1:
-            gaps = np.diff(knots)
+            # Scaled by a power of two, so that sums of the largest numbers stay in range.
+            _, exponent = np.frexp(0.5 * knots[-1] - 0.5 * knots[0])
+            gaps = np.diff(np.ldexp(knots, -exponent))
             widths[j, 1 : len(knots)] = 0.5 + 0.5 * gaps / gaps.mean()
     parts = Parts.between(used, widths, embedding.variance)
     if penalty.order == 1:
