@@ -14,8 +14,9 @@ from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.pair_rows import standardized
 from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.training.crossfit import dispersion
 
-__all__ = ["grid_evidence", "is_worth_a_pass", "mean_square"]
+__all__ = ["grid_evidence", "is_worth_a_pass"]
 
 MOST_PAIRS = 2**14  # summed over all rows: 64 MB, for 16 x 16 cells of two numbers
 
@@ -50,9 +51,8 @@ def grid_evidence(
         F = rows.scores(point.parameters) + point.theta[:, -1:]
         g, h = total.gradient(F), total.curvature(F).diagonal
         sums = surfaces.sums(np.concatenate([g, h]), 1)
-        scale = total.dispersion(
-            mean_square(point.total.gradient(point.F), point.curvature.diagonal)
-        )
+        here = point.total.gradient(point.F), point.curvature.diagonal
+        scale = dispersion(*map(np.asarray, here))
         for k in range(total.n_outputs):
             parts = np.split(sums[k], ends), np.split(sums[total.n_outputs + k], ends)
             for at, group, *own in zip(split, groups, *parts, strict=True):
@@ -60,10 +60,3 @@ def grid_evidence(
                 z[at] += standardized(G / np.sqrt(scale), H)
             n_outputs += 1
     return np.asarray(z / np.sqrt(n_outputs))
-
-
-def mean_square(g: Floats, h: Floats) -> float:
-    """Return sum(g^2 / h) / sum(h): for the squared error, the variance of the residuals."""
-    with np.errstate(over="ignore"):  # an infinite variance leaves no evidence
-        total = float(np.divide(g**2, h, out=np.zeros_like(g), where=h > 0).sum())
-    return max(total / max(float(h.sum()), np.finfo(float).tiny), np.finfo(float).tiny)

@@ -36,7 +36,8 @@ from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan
-from splinear.training.grids import grid_evidence, is_worth_a_pass, mean_square
+from splinear.training.crossfit import CrossFit
+from splinear.training.grids import grid_evidence, is_worth_a_pass
 from splinear.training.held import HeldFeatures
 
 __all__ = [
@@ -133,27 +134,24 @@ class Interactions:
     weight: float | None = None
 
     def find(
-        self, points: Sequence[Iterate], rows: TrainingRows, totals: Sequence[LossSum]
+        self, crossed: CrossFit, rows: TrainingRows, totals: Sequence[LossSum]
     ) -> dict[FeaturePair, Pair]:
-        """Return all surfaces: those the user named, followed by those found.
+        """Return the pairs to add to those the user named, those with most evidence first.
 
-        `points` are the trained models of curves, on rows in this process; `rows` are all rows, and
-        `totals` the sums of losses over them.
+        `rows` are all rows, and `totals` the sums of losses over them.
         """
-        if self.n_more == 0:
-            return self.given
-        chains = self._candidates(points)
-        all_pairs = combinations(sorted(chains), 2)
+        chains = self._candidates(crossed)
+        all_pairs = combinations(sorted(chains[0]), 2)
         pairs = [p for p in all_pairs if p not in self.given and self.held.allow(*p)]
         if not pairs:
-            return self.given
+            return {}
         if is_worth_a_pass(rows, len(pairs)):
-            z = grid_evidence(rows, totals, points, chains, pairs)
+            z = grid_evidence(rows, totals, crossed.points[0], chains[0], pairs)
         else:
-            z = self._evidence(points, chains, pairs)
+            z = self._evidence(crossed, chains, pairs)
         order = np.argsort(-z, kind="stable")
-        found = [pairs[k] for k in order[: self._n_taken(z, len(chains))]]
-        return self.given | {pair: Pair() for pair in found}
+        found = [pairs[k] for k in order[: self._n_taken(z, len(chains[0]))]]
+        return {pair: Pair() for pair in found}
 
     def _n_taken(self, z: Floats, n_features: int) -> int:
         if self.n_more is not None:
@@ -201,34 +199,42 @@ class Interactions:
         w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
         return _effects(points, w)
 
-    def _candidates(self, points: Sequence[Iterate]) -> dict[int, Chain]:
-        """Return the features among which pairs are searched, as chains of grid nodes."""
+    def _candidates(self, crossed: CrossFit) -> list[dict[int, Chain]]:
+        """Return the features among which pairs are searched, as chains of grid nodes, per fold.
+
+        The levels of a category are ordered by their effects in the rows outside of the fold.
+        """
         features = [j for j in range(self.data.table.shape[1]) if j not in self.dropped]
         if len(features) > MOST_FEATURES:
-            strength = _strengths(points, self.data.table.shape[1])
+            strength = _strengths(crossed.points[0], self.data.table.shape[1])
             strongest = np.argsort(-strength[features], kind="stable")[:MOST_FEATURES]
             features = sorted(features[k] for k in strongest)
-        return Pair(n_bins=MOST_CELLS - 2).chains(features, self.data, self._effects(points))
+        grid = Pair(n_bins=MOST_CELLS - 2)
+        first = grid.chains(features, self.data, self._effects(crossed.points[0]))
+        chains, of_levels = [first], [j for j in features if j in self.data.levels]
+        for points in crossed.points[1:]:
+            own = grid.chains(of_levels, self.data, self._effects(points)) if of_levels else {}
+            chains.append(first | own)
+        shared = set.intersection(*(set(own) for own in chains))
+        return [{j: own[j] for j in first if j in shared} for own in chains]
 
     def _evidence(
-        self,
-        points: Sequence[Iterate],
-        chains: dict[int, Chain],
-        pairs: list[FeaturePair],
+        self, crossed: CrossFit, chains: list[dict[int, Chain]], pairs: list[FeaturePair]
     ) -> Floats:
         """Return z of every pair, (n_pairs,): the sum over outputs / sqrt(n_outputs)."""
-        rows = _rows_of(points)
+        rows, table = crossed.data.rows, self.data.table
         n = int(np.clip(MOST_WORK // len(pairs), LEAST_ROWS, MOST_ROWS))
         n = min(n, rows.n_rows)
-        seen = rows.nearest(tuple(chains.values()), self.data.table, n)
-        place = {j: k for k, j in enumerate(chains)}
-        numbers = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.int64)
+        distinct = list({id(chain): chain for own in chains for chain in own.values()}.values())
+        place = {id(chain): k for k, chain in enumerate(distinct)}
+        at = np.array([[place[id(chain)] for chain in own.values()] for own in chains])
+        seen = rows.nearest(distinct, table, n).crossed(at, crossed.fold[:n])
+        number = {j: k for k, j in enumerate(chains[0])}
+        numbers = np.array([[number[a], number[b]] for a, b in pairs], dtype=np.int64)
         total, n_outputs = np.zeros(len(pairs)), 0
-        for point in points:
-            g = np.asarray(point.total.gradient(point.F)[:, :n])
-            h = np.asarray(point.curvature.diagonal[:, :n])
-            g = g / np.sqrt(point.total.dispersion(mean_square(g, h)))
-            for own in seen.evidence(g, h, numbers, point.space.n_threads):
+        n_threads = crossed.points[0][0].space.n_threads
+        for g, h in crossed.derivatives():
+            for own in seen.evidence(g[:, :n], h[:, :n], numbers, n_threads):
                 total += own
                 n_outputs += 1
         return np.asarray(total / np.sqrt(n_outputs))

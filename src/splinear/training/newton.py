@@ -14,7 +14,6 @@ import numpy as np
 from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.newton.path import newton_path
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import SmoothLoss, SquaredError
@@ -28,9 +27,11 @@ from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.advice import advise_smooth
+from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.running import one_blas_thread
+from splinear.training.pair_check import Smooth, checked
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
 from splinear.training.weighted import WeightedRows
@@ -105,7 +106,9 @@ class NewtonTrainer:
             n_before = max(found.n_iter for found in results)
         if data.interactions is not None and stopping.watch.reason is None:
             own = _per_sum(data.sums(self.loss), data.centered(results))
-            data, is_whole = self._with_pairs(data, layout, own, stopping), True
+            curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
+            data = self._with_pairs(data, curves, stopping, _with_given(C))
+            is_whole = True
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
@@ -194,34 +197,43 @@ class NewtonTrainer:
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
     ) -> tuple[TrainingSet, Smoothness]:
         """Find pairs of features that interact, and choose the smoothness of their surfaces."""
-        data = self._with_pairs(data, chosen.layout, chosen.starts, stopping)
+
+        def smooth(own: TrainingSet, curves: Smoothness) -> Smoothness:
+            return choose_with_pairs(
+                own.rows.with_layout(own.rows.layout.without_forms()),
+                lambda rows: own.sums(self.loss, rows),
+                stopping,
+                lambda rows: self._weight(own.weighted.over(rows)),
+                curves,
+            )
+
+        data = self._with_pairs(data, chosen, stopping, smooth)
         if not data.rows.layout.pairs:
             return data, chosen
-        more = choose_with_pairs(
-            data.rows.with_layout(data.rows.layout.without_forms()),
-            lambda rows: data.sums(self.loss, rows),
-            stopping,
-            lambda rows: self._weight(data.weighted.over(rows)),
-            chosen,
-        )
+        more = smooth(data, chosen)
         more = replace(more, n_turns=chosen.n_turns + more.n_turns)
         return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
     def _with_pairs(
-        self, data: TrainingSet, layout: Layout, starts: Sequence[Start], stopping: Stopping
+        self, data: TrainingSet, curves: Smoothness, stopping: Stopping, smooth: Smooth
     ) -> TrainingSet:
-        """Return the set with the surfaces found from models of curves, which start at `starts`."""
-        assert data.interactions is not None
-        rows, n_threads = data.rows.with_layout(layout), stopping.n_threads
-        few = rows.first(ENOUGH)
-        points: list[Iterate] = [
-            newton.begin(few, total, n_threads, start)
-            for total, start in zip(data.sums(self.loss, few), starts, strict=True)
+        """Return the set with the surfaces that were asked for, or found, beside the curves."""
+        asked = data.interactions
+        assert asked is not None
+        rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
+        few, wanted = data.with_rows(rows.first(ENOUGH)), asked.given
+        if asked.n_more != 0:
+            crossed = CrossFit.train(few, self.loss, curves.starts, stopping)
+            found = asked.find(crossed, rows, data.sums(self.loss))
+            if asked.n_more is None:
+                found = checked(found, asked, crossed, curves, stopping, smooth)
+            wanted = asked.given | found
+        points = [
+            newton.begin(few.rows, total, n_threads, start)
+            for total, start in zip(few.sums(self.loss), curves.starts, strict=True)
         ]
-        wanted = data.interactions.find(points, rows, data.sums(self.loss))
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
-        more = data.interactions.add(data.rows, wanted, points, weights, n_threads)
-        return data.with_rows(more)
+        return data.with_rows(asked.add(data.rows, wanted, points, weights, n_threads))
 
     def _proven(
         self,
@@ -256,6 +268,16 @@ class NewtonTrainer:
         # Some problems may have been stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
+
+
+def _with_given(C: float) -> Smooth:
+    """Return the function that gives new surfaces their variance for C."""
+
+    def smooth(own: TrainingSet, curves: Smoothness) -> Smoothness:
+        surfaces = [group.scaled(C) for group in own.rows.layout.pairs]
+        return curves.beside(curves.layout.with_pairs(surfaces))
+
+    return smooth
 
 
 def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:

@@ -27,7 +27,7 @@ noise. docs/defaults.md shows their benefit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ from splinear.penalties import DifferencePenalty
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum, misfit
-from splinear.solvers.problems.problem import Start, Stopping
+from splinear.solvers.problems.problem import Start, Stopping, start_at
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
@@ -72,6 +72,11 @@ class Smoothness:
     starts: list[Start]
     n_turns: int
     n_rows: int  # number of rows used
+
+    def beside(self, layout: Layout) -> Smoothness:
+        """Return the same curves with the surfaces of `layout`, which are 0."""
+        starts = [start_at(start, layout) for start in self.starts]
+        return replace(self, layout=layout, starts=starts)
 
 
 def choose_smoothness(
