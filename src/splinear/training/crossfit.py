@@ -8,7 +8,7 @@ that was trained without its fold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -103,11 +103,10 @@ class CrossFit:
             F = np.where(self.fold == k, points[number].F, F)
         return F
 
-    def losses(self, k: int, points: Sequence[Iterate]) -> Floats:
-        """Return the loss of each row of fold k at `points`, which were trained on part k."""
-        pairs = zip(self.data.sums(self.loss), points, strict=True)
-        each = [np.asarray(total.each(point.F))[self.fold == k] for total, point in pairs]
-        return np.sum(each, axis=0)
+    def losses(self, k: int, scores: Sequence[Floats]) -> Floats:
+        """Return the loss of each row of fold k, given the scores of every sum of losses."""
+        both = zip(self.data.sums(self.loss), scores, strict=True)
+        return np.sum([np.asarray(total.each(F))[self.fold == k] for total, F in both], axis=0)
 
 
 def folds_of(data: TrainingSet, n_folds: int) -> NDArray[np.int8]:

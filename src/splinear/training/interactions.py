@@ -48,14 +48,14 @@ __all__ = [
 ]
 
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # rows that the evidence is computed from
-MOST_WORK = 2 * 10**9  # rows times pairs, unless that leaves fewer than LEAST_ROWS
+MOST_WORK = 2 * 10**9  # rows times pairs times outputs, unless that leaves fewer than LEAST_ROWS
 MOST_FEATURES = 400  # features considered: those whose curves vary most
 # "auto" takes all pairs with evidence of LEAST_EVIDENCE, and others down to LEAST_OF_CHEAP while
 # they cost little: REML flattens those without an effect, and many weak ones can matter together.
 LEAST_EVIDENCE, LEAST_OF_CHEAP = 2.0, 0.0
 CHEAP = 2 * 10**6  # rows times pairs
 # Upper limits on the number of pairs that "auto" takes.
-PAIRS_PER_FEATURE, FEW_PAIRS = 4, 60
+PAIRS_PER_FEATURE, FEW_PAIRS = 8, 60
 ROWS_PER_PAIR = 60
 
 
@@ -134,11 +134,16 @@ class Interactions:
     weight: float | None = None
 
     def find(
-        self, crossed: CrossFit, rows: TrainingRows, totals: Sequence[LossSum]
+        self,
+        crossed: CrossFit,
+        rows: TrainingRows,
+        totals: Sequence[LossSum],
+        held_out: int | None = None,
     ) -> dict[FeaturePair, Pair]:
         """Return the pairs to add to those the user named, those with most evidence first.
 
-        `rows` are all rows, and `totals` the sums of losses over them.
+        `rows` are all rows, and `totals` the sums of losses over them. The rows of the fold
+        `held_out` are not looked at.
         """
         chains = self._candidates(crossed)
         all_pairs = combinations(sorted(chains[0]), 2)
@@ -148,7 +153,7 @@ class Interactions:
         if is_worth_a_pass(rows, len(pairs)):
             z = grid_evidence(rows, totals, crossed.points[0], chains[0], pairs)
         else:
-            z = self._evidence(crossed, chains, pairs)
+            z = self._evidence(crossed, chains, pairs, held_out)
         order = np.argsort(-z, kind="stable")
         found = [pairs[k] for k in order[: self._n_taken(z, len(chains[0]))]]
         return {pair: Pair() for pair in found}
@@ -219,11 +224,16 @@ class Interactions:
         return [{j: own[j] for j in first if j in shared} for own in chains]
 
     def _evidence(
-        self, crossed: CrossFit, chains: list[dict[int, Chain]], pairs: list[FeaturePair]
+        self,
+        crossed: CrossFit,
+        chains: list[dict[int, Chain]],
+        pairs: list[FeaturePair],
+        held_out: int | None,
     ) -> Floats:
         """Return z of every pair, (n_pairs,): the sum over outputs / sqrt(n_outputs)."""
         rows, table = crossed.data.rows, self.data.table
-        n = int(np.clip(MOST_WORK // len(pairs), LEAST_ROWS, MOST_ROWS))
+        n_outputs = sum(point.space.n_outputs for point in crossed.points[0])
+        n = int(np.clip(MOST_WORK // (n_outputs * len(pairs)), LEAST_ROWS, MOST_ROWS))
         n = min(n, rows.n_rows)
         distinct = list({id(chain): chain for own in chains for chain in own.values()}.values())
         place = {id(chain): k for k, chain in enumerate(distinct)}
@@ -231,12 +241,11 @@ class Interactions:
         seen = rows.nearest(distinct, table, n).crossed(at, crossed.fold[:n])
         number = {j: k for k, j in enumerate(chains[0])}
         numbers = np.array([[number[a], number[b]] for a, b in pairs], dtype=np.int64)
-        total, n_outputs = np.zeros(len(pairs)), 0
-        n_threads = crossed.points[0][0].space.n_threads
+        total, n_threads = np.zeros(len(pairs)), crossed.points[0][0].space.n_threads
+        looked_at = crossed.fold[:n] != held_out
         for g, h in crossed.derivatives():
-            for own in seen.evidence(g[:, :n], h[:, :n], numbers, n_threads):
+            for own in seen.evidence(looked_at * g[:, :n], looked_at * h[:, :n], numbers, n_threads):
                 total += own
-                n_outputs += 1
         return np.asarray(total / np.sqrt(n_outputs))
 
     def add(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
 from splinear.training.outputs.base import Outputs, Target
 from splinear.training.running import one_blas_thread
-from splinear.training.pair_check import Smooth, checked
+from splinear.training.pair_check import PairCheck, Smooth
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
 from splinear.training.weighted import WeightedRows
@@ -107,7 +108,7 @@ class NewtonTrainer:
         if data.interactions is not None and stopping.watch.reason is None:
             own = _per_sum(data.sums(self.loss), data.centered(results))
             curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
-            data = self._with_pairs(data, curves, stopping, _with_given(C))
+            data, _ = self._with_pairs(data, curves, stopping, _with_given(C))
             is_whole = True
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
@@ -198,42 +199,50 @@ class NewtonTrainer:
     ) -> tuple[TrainingSet, Smoothness]:
         """Find pairs of features that interact, and choose the smoothness of their surfaces."""
 
-        def smooth(own: TrainingSet, curves: Smoothness) -> Smoothness:
+        def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
             return choose_with_pairs(
                 own.rows.with_layout(own.rows.layout.without_forms()),
                 lambda rows: own.sums(self.loss, rows),
                 stopping,
                 lambda rows: self._weight(own.weighted.over(rows)),
-                curves,
+                begin,
+                n_turns,
             )
 
-        data = self._with_pairs(data, chosen, stopping, smooth)
+        data, begin = self._with_pairs(data, chosen, stopping, smooth)
         if not data.rows.layout.pairs:
             return data, chosen
-        more = smooth(data, chosen)
+        more = smooth(data, begin, 20)
         more = replace(more, n_turns=chosen.n_turns + more.n_turns)
         return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
     def _with_pairs(
         self, data: TrainingSet, curves: Smoothness, stopping: Stopping, smooth: Smooth
-    ) -> TrainingSet:
-        """Return the set with the surfaces that were asked for, or found, beside the curves."""
+    ) -> tuple[TrainingSet, Smoothness]:
+        """Return the set with the surfaces that were asked for or found, and a model to begin with.
+        """
         asked = data.interactions
         assert asked is not None
         rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
-        few, wanted = data.with_rows(rows.first(ENOUGH)), asked.given
+        few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
         if asked.n_more != 0:
+            sums = data.sums(self.loss)
             crossed = CrossFit.train(few, self.loss, curves.starts, stopping)
-            found = asked.find(crossed, rows, data.sums(self.loss))
+            share = 1.0
             if asked.n_more is None:
-                found = checked(found, asked, crossed, curves, stopping, smooth)
-            wanted = asked.given | found
+                check = PairCheck(asked, crossed, curves, stopping, smooth)
+                share, begin = check.share(rows, sums), check.begun
+                import os
+                if os.environ.get("PAIRS_DEBUG"): print("   check share", share, check.gains.mean(axis=1).round(5), "se", (check.gains.std(axis=1)/check.gains.shape[1]**.5).round(5), check.gains.shape[1])
+            found = list(asked.find(crossed, rows, sums).items()) if share > 0.0 else []
+            wanted = asked.given | dict(found[: ceil(share * len(found))])
         points = [
             newton.begin(few.rows, total, n_threads, start)
             for total, start in zip(few.sums(self.loss), curves.starts, strict=True)
         ]
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
-        return data.with_rows(asked.add(data.rows, wanted, points, weights, n_threads))
+        more = asked.add(data.rows, wanted, points, weights, n_threads)
+        return data.with_rows(more), begin(more.layout.pairs)
 
     def _proven(
         self,
@@ -273,9 +282,10 @@ class NewtonTrainer:
 def _with_given(C: float) -> Smooth:
     """Return the function that gives new surfaces their variance for C."""
 
-    def smooth(own: TrainingSet, curves: Smoothness) -> Smoothness:
-        surfaces = [group.scaled(C) for group in own.rows.layout.pairs]
-        return curves.beside(curves.layout.with_pairs(surfaces))
+    def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
+        del own, n_turns
+        surfaces = [group.scaled(C) for group in begin.layout.pairs]
+        return replace(begin, layout=begin.layout.with_pairs(surfaces))
 
     return smooth
 

@@ -45,7 +45,7 @@ MOST_VALUES = 10**8  # of a wide table read per pass over its sample, times the 
 SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
 # Each turn takes a step of all surfaces. Their variances need not be as settled as those of curves:
 # 8 turns gave the losses of 40.
-SETTLED_PAIRS, MAX_TURNS_PAIRS = 0.02, 12
+SETTLED_PAIRS = 0.01
 HELD_OUT = 0.25  # share of the rows of a wide table
 # Larger variances are tried as long as they are better. Fewer are tried if there are many more rows
 # than in the sample, because these outweigh the prior.
@@ -104,9 +104,10 @@ def choose_with_pairs(
     totals_of: TotalsOf,
     stopping: Stopping,
     weight_of: Callable[[TrainingRows], float],
-    curves: Smoothness,
+    begin: Smoothness,
+    max_turns: int,
 ) -> Smoothness:
-    """Choose the variances of the surfaces of rows.layout; `curves` were chosen without them.
+    """Choose the variances of the surfaces of rows.layout, beginning with those of `begin`.
 
     The variances of curves are chosen again, unless they were chosen on held-out rows.
     """
@@ -114,13 +115,13 @@ def choose_with_pairs(
     return choose_smoothness(
         few,
         totals_of(few),
-        replace(stopping, watch=stopping.watch.after(curves.n_turns).during("smoothness")),
+        replace(stopping, watch=stopping.watch.after(begin.n_turns).during("smoothness")),
         weight=weight_of(few),
-        begin=curves.beside(curves.layout.with_pairs(rows.layout.pairs)),
+        begin=begin,
         settled=SETTLED_PAIRS,
         in_all=True,
-        max_turns=MAX_TURNS_PAIRS,
-        only_pairs=not _is_narrow(rows, weight_of) or curves.n_rows < few.n_rows,
+        max_turns=max_turns,
+        only_pairs=not _is_narrow(rows, weight_of) or begin.n_rows < few.n_rows,
     )
 
 

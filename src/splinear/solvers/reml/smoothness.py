@@ -73,8 +73,9 @@ class Smoothness:
     n_turns: int
     n_rows: int  # number of rows used
 
-    def beside(self, layout: Layout) -> Smoothness:
-        """Return the same curves with the surfaces of `layout`, which are 0."""
+    def beside(self, surfaces: Sequence[PairGroup]) -> Smoothness:
+        """Return the same curves with surfaces, which are 0."""
+        layout = self.layout.with_pairs(surfaces)
         starts = [start_at(start, layout) for start in self.starts]
         return replace(self, layout=layout, starts=starts)
 
