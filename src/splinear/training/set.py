@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from splinear._types import AnyArray
 from splinear.model.layout import Layout
@@ -12,9 +12,12 @@ from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import Loss, SmoothLoss
 from splinear.solvers.problems.problem import Result, Start
 from splinear.solvers.rows.training_rows import TrainingRows
-from splinear.training.interactions import Interactions
 from splinear.training.outputs.base import Outputs, Problems, Target
+from splinear.training.outputs.numbers import RegressionTarget
 from splinear.training.weighted import WeightedRows
+
+if TYPE_CHECKING:
+    from splinear.training.interactions import Interactions
 
 __all__ = ["TrainingSet"]
 
@@ -46,6 +49,16 @@ class TrainingSet:
     def within(self, kept: AnyArray) -> TrainingSet:
         """Return the set restricted to the rows in `kept` (n_given,), for a fold."""
         return replace(self, weighted=self.weighted.within(kept))
+
+    def without(self, held_out: AnyArray) -> TrainingSet:
+        """Return the set with a weight of 0 in the rows `held_out` (n_given,).
+
+        Unlike `within`, it keeps the center of the target, so that scores mean the same.
+        """
+        target = self.target
+        if isinstance(target, RegressionTarget):
+            target = replace(target, fixed_center=target.center(self.weighted))
+        return replace(self.within(~held_out), target=target)
 
     def with_layout(self, layout: Layout) -> TrainingSet:
         """Return the set with a layout of the same groups."""

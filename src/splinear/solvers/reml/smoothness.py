@@ -43,13 +43,13 @@ from splinear.penalties import DifferencePenalty
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Start, Stopping
+from splinear.solvers.problems.problem import Start, Stopping, start_at
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
 from splinear.solvers.rows.training_rows import TrainingRows
 
-__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
+__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom", "first_factor"]
 
 LEAST_TURNS, MAX_TURNS = 5, 40
 # Largest remaining change of a term's degrees of freedom, relative to them or to this many.
@@ -76,6 +76,17 @@ class Smoothness:
     starts: list[Start]
     n_turns: int
     n_rows: int  # number of rows used
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether some curves have variances of bends and lines."""
+        return any(group.parts is not None for group in self.layout.groups)
+
+    def beside(self, surfaces: Sequence[PairGroup]) -> Smoothness:
+        """Return the same curves with surfaces, which are 0."""
+        layout = self.layout.with_pairs(surfaces)
+        starts = [start_at(start, layout) for start in self.starts]
+        return replace(self, layout=layout, starts=starts)
 
 
 def choose_smoothness(
@@ -134,13 +145,13 @@ def _turns(
     begin: Smoothness | None,
 ) -> Iterator[Smoothness]:
     """Yield the result of every turn, until little changes."""
-    # In the unit of the weights, so that a constant factor changes nothing.
-    guess = rows.layout.scaled(len(totals) / sum(total.typical_weight for total in totals))
+    guess = rows.layout.scaled(first_factor(totals))
     first = guess if how.pooled else _with_static_weights(guess)
-    first = first if how.pooled or how.in_all else _with_parts(first)
+    in_parts = not (how.pooled or how.in_all) if begin is None else begin.has_parts
+    first = _with_parts(first) if in_parts else first
     has_many = rows.n_rows >= ROWS_FOR_EDGES
     can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
-    layout = first if begin is None else begin.layout.with_pairs(first.pairs)
+    layout = first if begin is None else begin.layout
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
     pace = None if how.in_all else Pace()
     points = _begun(rows.with_layout(layout), totals, stopping, begin)
@@ -172,6 +183,14 @@ def _turns(
         is_still = abs(losses - before) <= SETTLED_LOSSES * before
         if moves.are_over(edf) and is_still and n_turns >= LEAST_TURNS:
             return
+
+
+def first_factor(totals: Sequence[LossSum]) -> float:
+    """Return the factor of variances that are first guessed: in the unit of the weights.
+
+    A constant factor in the weights then changes nothing.
+    """
+    return len(totals) / sum(total.typical_weight for total in totals)
 
 
 def _begun(
