@@ -95,7 +95,9 @@ class Kernels:
     @classmethod
     def of(cls, X: Array, knots: str) -> Kernels:
         """Fit a model and code the rows."""
-        model = AdditiveSVC(Spline(N_BINS, knots=knots), max_iter=2, random_state=0, n_jobs=1)
+        model = AdditiveSVC(
+            Spline(N_BINS, knots=knots), C=1.0, max_iter=2, random_state=0, n_jobs=1
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X[:N_FITTED], X[:N_FITTED, 1] > 0.5)

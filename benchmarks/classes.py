@@ -49,7 +49,7 @@ def digits_together(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
     """All digits in one fit, against the mean of fits of one digit."""
 
     def model(n_jobs: int) -> AdditiveSVC:
-        return AdditiveSVC(Spline(n_bins, knots="uniform"), n_jobs=n_jobs, random_state=0)
+        return AdditiveSVC(Spline(n_bins, knots="uniform"), C=1.0, n_jobs=n_jobs, random_state=0)
 
     labels = np.unique(y)
     one, shared = (
@@ -81,7 +81,9 @@ def forest(X: Any, y: Any, name: str, n_bins: int) -> list[str]:
         "linear, LinearSVC on [0, 1], one against the rest": make_pipeline(
             MinMaxScaler(), LinearSVC(random_state=0)
         ),
-        "AdditiveSVC, one against the rest": AdditiveSVC(curve, n_jobs=N_JOBS, random_state=0),
+        "AdditiveSVC, one against the rest": AdditiveSVC(
+            curve, C=1.0, n_jobs=N_JOBS, random_state=0
+        ),
         "AdditiveClassifier(C=1.0), softmax": AdditiveClassifier(
             curve, C=1.0, n_jobs=N_JOBS, random_state=0
         ),

@@ -54,7 +54,7 @@ def fit_svc(n_rows: int, n_columns: int) -> Timed:
     from splinear import AdditiveSVC
 
     X, f = dense(n_rows, n_columns)
-    return lambda: AdditiveSVC(random_state=0).fit(X, f > 0)
+    return lambda: AdditiveSVC(C=1.0, random_state=0).fit(X, f > 0)
 
 
 def fit_cubic(n_rows: int, n_columns: int) -> Timed:
@@ -64,7 +64,7 @@ def fit_cubic(n_rows: int, n_columns: int) -> Timed:
 
     X, f = dense(n_rows // 10, 10 * n_columns)
     curve = Spline(20, degree=3, penalty_order=2)
-    return lambda: AdditiveSVC(curve, random_state=0).fit(X, f > 0)
+    return lambda: AdditiveSVC(curve, C=1.0, random_state=0).fit(X, f > 0)
 
 
 def score_svc(n_rows: int, n_columns: int) -> Timed:
@@ -72,7 +72,7 @@ def score_svc(n_rows: int, n_columns: int) -> Timed:
     from splinear import AdditiveSVC
 
     X, f = dense(n_rows, n_columns)
-    model = AdditiveSVC(random_state=0).fit(X, f > 0)
+    model = AdditiveSVC(C=1.0, random_state=0).fit(X, f > 0)
     return lambda: model.decision_function(X)
 
 
@@ -84,7 +84,7 @@ def fit_sparse(n_rows: int, n_columns: int) -> Timed:
     places = np.repeat(np.arange(n_rows), 10), random.integers(0, 10 * n_columns, 10 * n_rows)
     X = sparse.csr_array((random.random(10 * n_rows), places), shape=(n_rows, 10 * n_columns))
     y = X[:, : 5 * n_columns].sum(axis=1) > X[:, 5 * n_columns :].sum(axis=1)
-    return lambda: AdditiveSVC(random_state=0).fit(X, y)
+    return lambda: AdditiveSVC(C=1.0, random_state=0).fit(X, y)
 
 
 def fit_texts(n_rows: int, n_columns: int) -> Timed:
@@ -98,7 +98,7 @@ def fit_texts(n_rows: int, n_columns: int) -> Timed:
     words += np.repeat(y, 20) * (random.random(20 * len(y)) < 0.3)
     places = np.repeat(np.arange(len(y)), 20), words
     X = sparse.csr_array((np.ones(20 * len(y)), places), shape=(len(y), n_words))
-    return lambda: AdditiveSVC(random_state=0).fit(X, y)
+    return lambda: AdditiveSVC(C=1.0, random_state=0).fit(X, y)
 
 
 def fit_fixed(n_rows: int, n_columns: int) -> Timed:

@@ -99,7 +99,7 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
     some = X[:2_000].get()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = AdditiveSVC(Spline(n_bins=n_bins, knots="uniform"), max_iter=1)
+        model = AdditiveSVC(Spline(n_bins=n_bins, knots="uniform"), C=1.0, max_iter=1)
         model.fit(some, some[:, 0] > 0.5)
     (group,) = model._model.layout.groups
     cells: CudaCells = backend.coded(group, n)

@@ -114,7 +114,7 @@ def products(n: int) -> tuple[Any, Any]:
 def mnist(quick: bool) -> Task:
     """Return digits as gradient pyramids, ten classes against the rest."""
     X, y, *_ = sets.mnist(QUICK_SET if quick else None)
-    model = AdditiveSVC(tol=1e-2, random_state=0)
+    model = AdditiveSVC(C=1.0, tol=1e-2, random_state=0)
     return Task("MNIST pyramids, ten classes, AdditiveSVC", model, X, y)
 
 

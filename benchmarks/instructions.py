@@ -75,6 +75,7 @@ class Measured:
         passes: list[float] = []
         model = AdditiveSVC(
             curve,
+            C=1.0,
             tol=1e-2,
             random_state=0,
             n_jobs=1,

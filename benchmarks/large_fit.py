@@ -61,7 +61,7 @@ def main() -> None:
     private.start()
     began = time.perf_counter()
     max_memory = None if bound == "None" else bound
-    model = Timed(Spline(20), max_memory=max_memory, n_jobs=N_JOBS, random_state=0).fit(X, y)
+    model = Timed(Spline(20), C=1.0, max_memory=max_memory, n_jobs=N_JOBS, random_state=0).fit(X, y)
     ended = time.perf_counter()
     peak = status("VmHWM")
     print(

@@ -150,7 +150,7 @@ def scoring(task: Task) -> Answer:
 
     n_rows, n_columns = task["shape"]
     X, y = _noise(n_rows, n_columns)
-    model = AdditiveSVC(Spline(10, knots="uniform"), max_iter=2, random_state=0)
+    model = AdditiveSVC(Spline(10, knots="uniform"), C=1.0, max_iter=2, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X[:1000], y[:1000])
@@ -205,6 +205,7 @@ def _seconds_a_pass(n_rows: int, n_columns: int, n_bins: int, n_passes: int = 5)
     times: list[float] = []
     model = AdditiveSVC(
         curve,
+        C=1.0,
         tol=1e-3,
         max_iter=n_passes,
         random_state=0,

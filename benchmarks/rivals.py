@@ -97,7 +97,7 @@ class Splinear:
         self.name = f"splinear, {instructions}"
         self.instructions = instructions
         curve = Spline(curves.n_bins, penalty_order=curves.order, knots="uniform")
-        self.model = AdditiveSVC(curve, tol=1e-2, random_state=0)
+        self.model = AdditiveSVC(curve, C=1.0, tol=1e-2, random_state=0)
 
     def fit(self, X: Array, y: Array) -> None:
         os.environ["SPLINEAR_INSTRUCTIONS"] = self.instructions

@@ -85,7 +85,7 @@ def code(X: Any, y: Any, n_jobs: int) -> tuple[float, Any]:
             seconds += took
             return out
 
-    model = AdditiveSVC(Spline(40), max_iter=1, random_state=0, n_jobs=n_jobs)
+    model = AdditiveSVC(Spline(40), C=1.0, max_iter=1, random_state=0, n_jobs=n_jobs)
     with patch.object(_core, "Codes", Codes), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
@@ -125,7 +125,7 @@ def cases(quick: bool) -> Iterator[Case]:
     del x
     X, y = sets.waves(2_000 if quick else 200_000, 100)
     size = f"{len(X):,} x {X.shape[1]}"
-    svc = AdditiveSVC(Spline(40), tol=1e-2, random_state=0)
+    svc = AdditiveSVC(Spline(40), C=1.0, tol=1e-2, random_state=0)
     yield Case("hinge", size, partial(fit, svc, X, y), 8, 3.5)
     newton = AdditiveClassifier(Spline(40), C=1.0, random_state=0)
     yield Case("Newton", size, partial(fit, newton, X, y), 16, 9.0)

@@ -144,7 +144,7 @@ def test_higher_levels_are_wider(model):
         model.predict_interval(load_diabetes().data, kind="both")
 
 
-@pytest.mark.parametrize("estimator", [AdditiveSVC(), AdditiveSVR()])
+@pytest.mark.parametrize("estimator", [AdditiveSVC(C=1.0), AdditiveSVR(C=1.0)])
 def test_without_a_likelihood_there_are_no_bands(estimator):
     X, y = straight()
     estimator.fit(X, y > 0 if isinstance(estimator, AdditiveSVC) else y)

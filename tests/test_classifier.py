@@ -32,7 +32,7 @@ CURVES = [
     Hermite(3),
     Hermite(3, scale="standard"),
 ]
-BOTH = [AdditiveClassifier(C=1.0, random_state=0), AdditiveSVC(random_state=0)]
+BOTH = [AdditiveClassifier(C=1.0, random_state=0), AdditiveSVC(random_state=0, C=1.0)]
 
 every_curve = pytest.mark.parametrize("curve", CURVES, ids=repr)
 both = pytest.mark.parametrize("model", BOTH, ids=lambda model: type(model).__name__)

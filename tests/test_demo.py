@@ -29,7 +29,7 @@ def test_models_are_what_they_are_called():
     kinds = ["Linear", "Spline", "Spline", "Spline", "Fourier", "Hermite"]
     assert [type(model.curve).__name__ for model in named] == kinds
     for model in named:
-        expected = AdditiveSVC(model.curve, random_state=3)
+        expected = AdditiveSVC(model.curve, random_state=3, C=1.0)
         assert model.get_params() == expected.get_params()
     orders = [(model.curve.degree, model.curve.penalty_order) for model in named[1:4]]
     assert orders == [(1, 0), (1, 1), (3, 1)]

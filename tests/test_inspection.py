@@ -29,18 +29,20 @@ from splinear.model import fitted
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 
 MODELS = {
-    "degree 0": AdditiveSVC(Spline(10, degree=0)),
-    "degree 1, D_0": AdditiveSVC(Spline(10, penalty_order=0)),
-    "degree 1, D_1": AdditiveSVC(Spline(10)),
-    "degree 2, D_2": AdditiveSVC(Spline(10, degree=2, penalty_order=2), tol=0.1),
+    "degree 0": AdditiveSVC(Spline(10, degree=0), C=1.0),
+    "degree 1, D_0": AdditiveSVC(Spline(10, penalty_order=0), C=1.0),
+    "degree 1, D_1": AdditiveSVC(Spline(10), C=1.0),
+    "degree 2, D_2": AdditiveSVC(Spline(10, degree=2, penalty_order=2), tol=0.1, C=1.0),
     "degree 3": AdditiveSVC(Spline(10, degree=3, scale="native"), C=0.01),
-    "quantile": AdditiveSVC(Spline(10, knots="quantile")),
-    "Fourier": AdditiveSVC(Fourier(3)),
-    "Fourier, period": AdditiveSVC(Fourier(2), terms={"mean area": Fourier(2, period=300.0)}),
-    "Hermite": AdditiveSVC(Hermite(4)),
-    "Hermite, standard": AdditiveSVC(Hermite(3, scale="standard"), tol=0.1),
-    "linear": AdditiveSVC(Linear()),
-    "no intercept": AdditiveSVC(Spline(10), fit_intercept=False),
+    "quantile": AdditiveSVC(Spline(10, knots="quantile"), C=1.0),
+    "Fourier": AdditiveSVC(Fourier(3), C=1.0),
+    "Fourier, period": AdditiveSVC(
+        Fourier(2), terms={"mean area": Fourier(2, period=300.0)}, C=1.0
+    ),
+    "Hermite": AdditiveSVC(Hermite(4), C=1.0),
+    "Hermite, standard": AdditiveSVC(Hermite(3, scale="standard"), tol=0.1, C=1.0),
+    "linear": AdditiveSVC(Linear(), C=1.0),
+    "no intercept": AdditiveSVC(Spline(10), fit_intercept=False, C=1.0),
     "logistic": AdditiveClassifier(C=1.0),
     "default": AdditiveClassifier(),
 }
@@ -60,7 +62,7 @@ def any_model(request, frame):
 
 @pytest.fixture(scope="module")
 def model(frame):
-    return AdditiveSVC(random_state=0).fit(*frame)
+    return AdditiveSVC(random_state=0, C=1.0).fit(*frame)
 
 
 def test_contributions_sum_to_the_decision_function(any_model, frame):
@@ -104,7 +106,7 @@ def test_shape_function_is_how_the_score_moves_with_one_feature(any_model, frame
 
 def test_the_grid_of_a_periodic_curve_is_its_period(frame):
     curve = {"mean area": Fourier(2, period=300.0)}
-    model = AdditiveSVC(terms=curve, random_state=0).fit(*frame)
+    model = AdditiveSVC(terms=curve, random_state=0, C=1.0).fit(*frame)
     x, f = shape_function(model, "mean area", n_points=61)
     np.testing.assert_allclose(x, np.linspace(0, 300, 61))
     assert f[0] == pytest.approx(f[-1], abs=1e-9)
@@ -170,7 +172,7 @@ def test_constant_feature_has_a_zero_curve_and_no_knots(any_model):
 
 def test_curves_are_straight_between_knots(frame):
     for rule in ("auto", "quantile"):
-        model = AdditiveSVC(Spline(6, knots=rule), random_state=0).fit(*frame)
+        model = AdditiveSVC(Spline(6, knots=rule), random_state=0, C=1.0).fit(*frame)
         places = knots(model, "mean area")
         assert places.shape == (7,)
         middle = (places[1:] + places[:-1]) / 2
@@ -181,7 +183,7 @@ def test_curves_are_straight_between_knots(frame):
 
 def test_knots_of_curves_in_one_piece(frame):
     for curve in (Hermite(3), Fourier(3), Linear()):
-        model = AdditiveSVC(curve, random_state=0).fit(*frame)
+        model = AdditiveSVC(curve, random_state=0, C=1.0).fit(*frame)
         assert knots(model, 0).size == 0
 
 
@@ -201,7 +203,7 @@ def test_blocks_join_without_a_seam(model, monkeypatch):
 
 def test_wide_ranges_do_not_overflow():
     X = np.array([[-1e308], [-5e307], [5e307], [1e308]])
-    model = AdditiveSVC(Spline(2), random_state=0).fit(X, [0, 0, 1, 1])
+    model = AdditiveSVC(Spline(2), random_state=0, C=1.0).fit(X, [0, 0, 1, 1])
     x, f = shape_function(model, 0, n_points=5)
     np.testing.assert_allclose(x, np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * 1e308)
     assert np.isfinite(f).all()
@@ -210,7 +212,7 @@ def test_wide_ranges_do_not_overflow():
 
 def test_unnamed_features(frame):
     X, y = frame
-    model = AdditiveSVC(random_state=0).fit(X.to_numpy(), y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X.to_numpy(), y)
     assert inspection.feature_names(model)[:2] == ["x0", "x1"]
     with pytest.raises(ValueError, match=r"no feature 'mean area': X has no column names.*0 to 8"):
         shape_function(model, "mean area")
@@ -256,7 +258,7 @@ def test_bad_grids(model, options, message):
 def flowers():
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    return X, AdditiveSVC(random_state=0).fit(X, names)
+    return X, AdditiveSVC(random_state=0, C=1.0).fit(X, names)
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +271,7 @@ def together(flowers):
 def tagged(frame):
     X, y = frame
     labels = np.column_stack([y, X["mean area"] > X["mean area"].median()])
-    return X, AdditiveSVC(random_state=0).fit(X, labels)
+    return X, AdditiveSVC(random_state=0, C=1.0).fit(X, labels)
 
 
 @pytest.mark.parametrize("data", ["flowers", "together", "tagged"])
@@ -357,7 +359,7 @@ def test_the_means_are_those_of_plain_least_squares_and_logistic_regression(kind
 def test_bad_rows(model, frame):
     X = frame[0].copy()
     X.iloc[3, 2] = np.inf
-    strict = AdditiveSVC(missing="error", random_state=0).fit(*frame)
+    strict = AdditiveSVC(missing="error", random_state=0, C=1.0).fit(*frame)
     gap = X.replace(np.inf, np.nan)
     for function in (contributions, importances):
         with pytest.raises(ValueError, match="infinity in column 'mean perimeter'"):
@@ -376,7 +378,7 @@ def test_what_has_no_curves(frame):
     with pytest.raises(NotFittedError):
         shape_function(AdditiveClassifier(), 0)
     with pytest.raises(NotFittedError):
-        base_value(AdditiveSVC())
+        base_value(AdditiveSVC(C=1.0))
     others = (
         LogisticRegression(max_iter=5000).fit(StandardScaler().fit_transform(X), y),
         SplineEmbedding().fit(X),
@@ -392,9 +394,9 @@ DROPPED = {"note": "drop", "unused": "drop"}
 ON_MIXED = {
     "default": AdditiveClassifier(terms=DROPPED),
     "fixed C": AdditiveClassifier(Spline(8, degree=3), terms=DROPPED, C=1.0),
-    "SVC": AdditiveSVC(terms=DROPPED | {"grade": Category(ordered=True)}),
+    "SVC": AdditiveSVC(terms=DROPPED | {"grade": Category(ordered=True)}, C=1.0),
     "regression": AdditiveRegressor(terms=DROPPED),
-    "SVR": AdditiveSVR(Hermite(3), terms=DROPPED | {"rooms": Linear()}),
+    "SVR": AdditiveSVR(Hermite(3), terms=DROPPED | {"rooms": Linear()}, C=1.0),
 }
 
 
@@ -581,7 +583,7 @@ def counts():
 def test_sparse_contributions(curve, several, counts):
     X, y = counts
     y = y if several else (y == 1).astype(int)
-    model = AdditiveSVC(curve, random_state=0).fit(csr_array(X), y)
+    model = AdditiveSVC(curve, random_state=0, C=1.0).fit(csr_array(X), y)
     scores = model.decision_function(csr_array(X))
     parts = contributions(model, csr_array(X))
     assert isinstance(parts, np.ndarray)
@@ -603,7 +605,7 @@ def test_sparse_contributions(curve, several, counts):
 
 def test_sparse_blocks_join_without_a_seam(counts, monkeypatch):
     X, y = counts
-    model = AdditiveSVC(random_state=0).fit(csr_array(X), y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(csr_array(X), y)
     whole = contributions(model, csr_array(X), target=1, center=False)
     monkeypatch.setattr(adding, "BLOCK", 10)
     again = contributions(model, csr_array(X), target=1, center=False)
@@ -612,6 +614,6 @@ def test_sparse_blocks_join_without_a_seam(counts, monkeypatch):
 
 def test_sparse_contributions_of_all_outputs_need_a_target(counts):
     X, y = counts
-    model = AdditiveSVC(random_state=0).fit(csr_array(X), y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(csr_array(X), y)
     with pytest.raises(ValueError, match=r"target must be given if X is sparse.*0, 1, 2"):
         contributions(model, csr_array(X), center=False)

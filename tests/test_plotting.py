@@ -19,13 +19,13 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 MODELS = {
-    "degree 0": AdditiveSVC(Spline(10, degree=0)),
-    "degree 1": AdditiveSVC(),
-    "degree 3": AdditiveSVC(Spline(10, degree=3)),
-    "quantile": AdditiveSVC(Spline(40, knots="quantile")),
-    "Fourier": AdditiveSVC(Fourier(3)),
-    "Hermite": AdditiveSVC(Hermite(3)),
-    "linear": AdditiveSVC(Linear()),
+    "degree 0": AdditiveSVC(Spline(10, degree=0), C=1.0),
+    "degree 1": AdditiveSVC(C=1.0),
+    "degree 3": AdditiveSVC(Spline(10, degree=3), C=1.0),
+    "quantile": AdditiveSVC(Spline(40, knots="quantile"), C=1.0),
+    "Fourier": AdditiveSVC(Fourier(3), C=1.0),
+    "Hermite": AdditiveSVC(Hermite(3), C=1.0),
+    "linear": AdditiveSVC(Linear(), C=1.0),
     "default": AdditiveClassifier(),
 }
 
@@ -38,7 +38,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def model(frame):
-    return AdditiveSVC(random_state=0).fit(*frame)
+    return AdditiveSVC(random_state=0, C=1.0).fit(*frame)
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,7 @@ def test_knots_are_marked_on_the_curve(model, frame):
 
 
 def test_steps_are_upright_and_unmarked(frame):
-    model = AdditiveSVC(Spline(5, degree=0, knots="uniform"), random_state=0).fit(*frame)
+    model = AdditiveSVC(Spline(5, degree=0, knots="uniform"), random_state=0, C=1.0).fit(*frame)
     curve = CurvesDisplay.from_estimator(model, frame[0], features=[0]).curves[0]
     assert curve.knots.size == 0
     heights = np.unique(model.terms_[0].coef[0].round(9))
@@ -124,7 +124,7 @@ def test_histogram_counts_every_row(model, frame):
 )
 def test_cells_of_a_histogram_hold_as_many_grid_points_each(values, n_cells):
     x = np.repeat(np.asarray(values, dtype=float), 10)
-    model = AdditiveSVC(random_state=0).fit(x[:, None], np.arange(len(x)) % 2)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(x[:, None], np.arange(len(x)) % 2)
     (curve,) = CurvesDisplay.from_estimator(model, x[:, None], figure=Figure()).curves
     assert len(curve.counts) == n_cells
     middle = (curve.edges[1:] + curve.edges[:-1]) / 2
@@ -137,7 +137,7 @@ def test_cells_of_a_histogram_hold_as_many_grid_points_each(values, n_cells):
 
 def test_cells_of_other_values_are_even():
     x = np.random.default_rng(0).normal(size=(300, 1))
-    model = AdditiveSVC(random_state=0).fit(x, x[:, 0] > 0)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(x, x[:, 0] > 0)
     (curve,) = CurvesDisplay.from_estimator(model, x, figure=Figure()).curves
     np.testing.assert_allclose(curve.edges, np.linspace(x.min(), x.max(), 41))
     np.testing.assert_array_equal(curve.counts, np.histogram(x, 40)[0])
@@ -145,7 +145,7 @@ def test_cells_of_other_values_are_even():
 
 def test_own_feature_and_class_names(frame):
     X, y = frame[0].to_numpy(), frame[1]
-    model = AdditiveSVC(random_state=0).fit(X, y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
     names = [f"feature number {j}, whose name is rather long" for j in range(9)]
     display = CurvesDisplay.from_estimator(
         model, X, features=[names[2]], feature_names=names, class_names=("bad", "good")
@@ -159,7 +159,7 @@ def test_own_feature_and_class_names(frame):
 
 def test_unnamed_features_and_lists(frame):
     X, y = frame[0].to_numpy(), frame[1]
-    model = AdditiveSVC(random_state=0).fit(X, y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
     display = CurvesDisplay.from_estimator(model, X.tolist(), features=[3])
     assert display.axes_[0].get_title(loc="left") == "x3"
 
@@ -237,7 +237,7 @@ def legend_of(display):
 def flowers():
     data = load_iris(as_frame=True)
     names = data.target_names[data.target]
-    return data.data, AdditiveSVC(random_state=0).fit(data.data, names)
+    return data.data, AdditiveSVC(random_state=0, C=1.0).fit(data.data, names)
 
 
 def test_one_line_per_class(flowers):
@@ -276,7 +276,7 @@ def test_classes_that_cannot_be_drawn(flowers):
         CurvesDisplay.from_estimator(model, X, target="rose")
     with pytest.raises(ValueError, match="class_names must have 3 entries; got 2"):
         CurvesDisplay.from_estimator(model, X, class_names=["a", "b"])
-    many = AdditiveSVC(random_state=0).fit(X, np.arange(len(X)) % 11)
+    many = AdditiveSVC(random_state=0, C=1.0).fit(X, np.arange(len(X)) % 11)
     with pytest.raises(ValueError, match=r"11 classes are too many .* for example target=0"):
         CurvesDisplay.from_estimator(many, X)
     assert CurvesDisplay.from_estimator(many, X, target=3).lines_.shape == (4,)
@@ -311,7 +311,7 @@ def test_without_matplotlib(model, frame, monkeypatch):
 def test_a_continuation_is_dotted_where_it_is_asked_for(extrapolation, several):
     X, y = load_iris(return_X_y=True)
     y = y if several else y == 2
-    model = AdditiveSVC(Spline(10, extrapolation=extrapolation), random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(10, extrapolation=extrapolation), random_state=0, C=1.0).fit(X, y)
     beyond = X.copy()
     beyond[0, 0] = 12.0
     for table, dotted in ((X, False), (beyond, extrapolation == "linear")):
@@ -334,7 +334,7 @@ def test_models_that_refuse_values_outside_can_be_drawn(frame):
     X, y = frame
     for degree in (0, 1):
         curve = Spline(10, degree=degree, extrapolation="error")
-        model = AdditiveSVC(curve, random_state=0).fit(X, y)
+        model = AdditiveSVC(curve, random_state=0, C=1.0).fit(X, y)
         CurvesDisplay.from_estimator(model, X, top=9)
 
 
@@ -342,7 +342,7 @@ def test_sparse_tables_and_files(tmp_path):
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 300)
     X = random.poisson(np.where(y[:, None], [0.9, 0.1, 0.3], [0.2, 0.5, 0.3])).astype(float)
-    model = AdditiveSVC(random_state=0).fit(csr_array(X), y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(csr_array(X), y)
     np.save(tmp_path / "X.npy", X)
     dump_svmlight_file(X, y, str(tmp_path / "X.svm"), zero_based=False)
     expected = CurvesDisplay.from_estimator(model, X, figure=Figure())
@@ -505,7 +505,7 @@ def test_a_dropped_feature_has_no_panel(churn, customers):
 def test_several_classes_with_categories_and_gaps(customers):
     X, y = customers
     labels = np.array(["a", "b", "c"])[y + (X["calls"] == "always")]
-    model = AdditiveSVC(terms={"name": "drop"}, random_state=0).fit(X, labels)
+    model = AdditiveSVC(terms={"name": "drop"}, random_state=0, C=1.0).fit(X, labels)
     display = CurvesDisplay.from_estimator(model, X, top=8, figure=Figure())
     display.figure_.draw_without_rendering()
     assert display.lines_.shape == (8, 3)
@@ -534,7 +534,7 @@ def test_categories_in_files_and_other_frames(churn, customers, tmp_path):
 def test_a_legend_of_six_entries_is_in_pairs(churn, customers):
     X, y = customers
     terms = {"name": "drop", "tenure": Spline(8, extrapolation="linear")}
-    model = AdditiveSVC(terms=terms, random_state=0).fit(X, y)
+    model = AdditiveSVC(terms=terms, random_state=0, C=1.0).fit(X, y)
     beyond = X.assign(tenure=X["tenure"] * 2)
     figure = Figure(figsize=(12, 7))
     display = CurvesDisplay.from_estimator(

@@ -29,7 +29,7 @@ CURVES = [
 ]
 BOTH = [
     AdditiveRegressor(C=1.0, random_state=0),
-    AdditiveSVR(random_state=0, max_iter=100_000),
+    AdditiveSVR(random_state=0, max_iter=100_000, C=1.0),
 ]
 
 both = pytest.mark.parametrize("model", BOTH, ids=lambda model: type(model).__name__)

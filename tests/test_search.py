@@ -37,19 +37,19 @@ from splinear.terms import Linear, Spline
 
 CS = [0.01, 0.1, 1.0, 10.0]
 CLASSIFIERS = {
-    "hinge": AdditiveSVC(random_state=0),
-    "squared hinge": AdditiveSVC(loss="squared_hinge", random_state=0),
-    "balanced": AdditiveSVC(class_weight="balanced", random_state=0),
+    "hinge": AdditiveSVC(random_state=0, C=1.0),
+    "squared hinge": AdditiveSVC(loss="squared_hinge", random_state=0, C=1.0),
+    "balanced": AdditiveSVC(class_weight="balanced", random_state=0, C=1.0),
     "logistic": AdditiveClassifier(C=1.0, random_state=0),
 }
-REGRESSORS = [AdditiveRegressor(C=1.0, random_state=0), AdditiveSVR(random_state=0)]
+REGRESSORS = [AdditiveRegressor(C=1.0, random_state=0), AdditiveSVR(random_state=0, C=1.0)]
 
 
 # Weights and repeats are compared to 1e-7 in the scores, which takes a gap of about its square.
 @parametrize_with_checks(
     [
         PathSearchCV(
-            AdditiveSVC(loss="squared_hinge", tol=1e-18, max_iter=1000, random_state=0),
+            AdditiveSVC(loss="squared_hinge", tol=1e-18, max_iter=1000, random_state=0, C=1.0),
             Cs=[0.1, 1.0],
             cv=2,
         ),
@@ -122,7 +122,7 @@ def test_scores_of_regression_are_those_of_cold_fits(model):
 @pytest.mark.parametrize("tol", [1e-2, 1e-5])
 def test_every_point_is_within_tol_of_a_cold_fit(loss, tol, cancer):
     X, y = cancer
-    layout = AdditiveSVC(loss=loss, tol=tol, random_state=0).fit(X, y)._model.layout
+    layout = AdditiveSVC(loss=loss, tol=tol, random_state=0, C=1.0).fit(X, y)._model.layout
     rows = TrainingRows.prepare(open_table(X), layout, exact=tol < 1e-3)
     problem = Problem(
         y=rows.place(np.where(y > 0, 1, -1).astype(np.int8)),
@@ -173,7 +173,7 @@ def test_results_are_those_of_a_grid_search():
 
 def test_chooses_the_smallest_of_the_best():
     X, y = table()
-    search = PathSearchCV(AdditiveSVC(random_state=0)).fit(X, y)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0)).fit(X, y)
     mean = search.cv_results_["mean_test_score"]
     assert split_scores(search).shape == (5, 20)
     np.testing.assert_allclose(mean, split_scores(search).mean(axis=0))
@@ -224,7 +224,7 @@ def test_threads_change_nothing(model, cancer):
 
 def test_several_curves():
     X, y = table(600)
-    model = AdditiveSVC(tol=1e-3, max_iter=20_000, random_state=0)
+    model = AdditiveSVC(tol=1e-3, max_iter=20_000, random_state=0, C=1.0)
     grid = {"curve": [Spline(n, penalty_order=d) for n in (1, 10) for d in (0, 1)]}
     search = PathSearchCV(model, Cs=CS, param_grid=grid).fit(X, y)
     assert len(search.cv_results_["params"]) == 16
@@ -242,7 +242,9 @@ def test_several_curves():
 def test_lists_of_grids():
     X, y = table()
     grid = [{"loss": ["hinge"]}, {"class_weight": ["balanced"], "curve": [Linear()]}]
-    search = PathSearchCV(AdditiveSVC(random_state=0), Cs=CS, param_grid=grid, cv=2).fit(X, y)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=CS, param_grid=grid, cv=2).fit(
+        X, y
+    )
     assert len(search.cv_results_["params"]) == 8
     assert search.cv_results_["param_loss"].mask.tolist() == [False] * 4 + [True] * 4
     assert search.cv_results_["param_C"].tolist() == CS * 2
@@ -274,7 +276,7 @@ def test_scorers_see_the_table_that_was_given():
         seen.append((type(X), list(getattr(X, "columns", []))))
         return estimator.score(X, y)
 
-    model = AdditiveSVC(random_state=0)
+    model = AdditiveSVC(random_state=0, C=1.0)
     PathSearchCV(model, Cs=[1.0], cv=2, scoring=score).fit(frame, y)
     assert seen == [(pd.DataFrame, list("abcde"))] * 2
     # Lists, arrays of objects and sparse matrices of any kind serve too.
@@ -311,7 +313,7 @@ def test_rows_of_no_weight_do_not_count():
     far = np.vstack([X, 100 + X[:30]])
     flipped = np.concatenate([y, 1 - y[:30]])
     with_far = [(np.append(a, [300, 301]), np.append(b, range(302, 330))) for a, b in splits]
-    model = AdditiveSVC(tol=1e-6, max_iter=20_000, random_state=0)
+    model = AdditiveSVC(tol=1e-6, max_iter=20_000, random_state=0, C=1.0)
     plain = PathSearchCV(model, Cs=CS, cv=splits).fit(X, y)
     weighted = PathSearchCV(model, Cs=CS, cv=with_far).fit(
         far, flipped, sample_weight=np.repeat([1.0, 0.0], [300, 30])
@@ -332,7 +334,7 @@ def test_several_labels_per_row():
 
 def test_data_frames_keep_their_names():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = AdditiveSVC(random_state=0)
+    model = AdditiveSVC(random_state=0, C=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         search = PathSearchCV(model, Cs=CS).fit(X, y)
@@ -345,7 +347,7 @@ def test_data_frames_keep_their_names():
     "models",
     [
         [AdditiveRegressor(C=1.0)] * 2,
-        [AdditiveSVR(epsilon=e, tol=3e-4, max_iter=50_000) for e in (0.01, 10.0)],
+        [AdditiveSVR(epsilon=e, tol=3e-4, max_iter=50_000, C=1.0) for e in (0.01, 10.0)],
     ],
     ids=["AdditiveRegressor", "AdditiveSVR"],
 )
@@ -361,33 +363,33 @@ def test_strength_of_regression_does_not_depend_on_units(models):
 @pytest.mark.parametrize("Cs", [0, [], [[1.0]], [0.0, 1.0], [-1.0], [np.inf], "many"])
 def test_bad_strengths(Cs):
     with pytest.raises(ValueError, match="Cs"):
-        PathSearchCV(AdditiveSVC(), Cs=Cs).fit(*table())
+        PathSearchCV(AdditiveSVC(C=1.0), Cs=Cs).fit(*table())
 
 
 def test_bad_settings():
     X, y = table()
     with pytest.raises(ValueError, match="must not name 'C'; the values of C are Cs"):
-        PathSearchCV(AdditiveSVC(), param_grid={"C": [1.0]}).fit(X, y)
+        PathSearchCV(AdditiveSVC(C=1.0), param_grid={"C": [1.0]}).fit(X, y)
     with pytest.raises(ValueError, match="Invalid parameter 'n_bins' for estimator AdditiveSVC"):
-        PathSearchCV(AdditiveSVC(), param_grid={"n_bins": [5]}).fit(X, y)
+        PathSearchCV(AdditiveSVC(C=1.0), param_grid={"n_bins": [5]}).fit(X, y)
     with pytest.raises(ValueError, match=r"curve__n_bins .* curve is None"):
-        PathSearchCV(AdditiveSVC(), param_grid={"curve__n_bins": [5]}).fit(X, y)
+        PathSearchCV(AdditiveSVC(C=1.0), param_grid={"curve__n_bins": [5]}).fit(X, y)
     with pytest.raises(ValueError, match="'estimator' parameter of PathSearchCV"):
-        PathSearchCV(GridSearchCV(AdditiveSVC(), {})).fit(X, y)
+        PathSearchCV(GridSearchCV(AdditiveSVC(C=1.0), {})).fit(X, y)
     with pytest.raises(ValueError, match=r"AdditiveSVR; got a Pipeline. .* at the end of the pipe"):
-        PathSearchCV(make_pipeline(StandardScaler(), AdditiveSVC())).fit(X, y)
+        PathSearchCV(make_pipeline(StandardScaler(), AdditiveSVC(C=1.0))).fit(X, y)
     for several in (["roc_auc", "accuracy"], {"a": "accuracy"}):
         with pytest.raises(ValueError, match=r"'scoring' parameter of PathS.* one scorer"):
-            PathSearchCV(AdditiveSVC(), scoring=several).fit(X, y)
+            PathSearchCV(AdditiveSVC(C=1.0), scoring=several).fit(X, y)
     with pytest.raises(ValueError, match="'tol' parameter of AdditiveSVC"):
-        PathSearchCV(AdditiveSVC(tol=-1)).fit(X, y)
+        PathSearchCV(AdditiveSVC(tol=-1, C=1.0)).fit(X, y)
 
 
 def test_groups_stay_together():
     random = np.random.default_rng(0)
     X, groups = random.normal(size=(200, 2)), random.integers(0, 10, 200)
     y = X[:, 0] + random.normal(size=200) > 0
-    model, cv = AdditiveSVC(random_state=0), GroupKFold(3)
+    model, cv = AdditiveSVC(random_state=0, C=1.0), GroupKFold(3)
     found = PathSearchCV(model, Cs=[0.1, 1.0], cv=cv).fit(X, y, groups=groups)
     splits = list(cv.split(X, y, groups))
     by_hand = PathSearchCV(model, Cs=[0.1, 1.0], cv=splits).fit(X, y)
@@ -397,27 +399,27 @@ def test_groups_stay_together():
 def test_bad_folds():
     X, y = table()
     with pytest.raises(ValueError, match=r"cv=.* fold 1 without held-out rows"):
-        PathSearchCV(AdditiveSVC(), cv=[([0, 1], [2, 3]), ([0, 1], [])]).fit(X, y)
+        PathSearchCV(AdditiveSVC(C=1.0), cv=[([0, 1], [2, 3]), ([0, 1], [])]).fit(X, y)
     with pytest.raises(ValueError, match="gave no folds"):
-        PathSearchCV(AdditiveSVC(), cv=[]).fit(X, y)
+        PathSearchCV(AdditiveSVC(C=1.0), cv=[]).fit(X, y)
     with pytest.raises(ValueError, match="groups"):
-        PathSearchCV(AdditiveSVC(), cv=GroupKFold(3)).fit(X, y)
+        PathSearchCV(AdditiveSVC(C=1.0), cv=GroupKFold(3)).fit(X, y)
 
 
 def test_it_is_what_its_estimator_is():
-    assert is_classifier(PathSearchCV(AdditiveSVC()))
-    assert is_regressor(PathSearchCV(AdditiveSVR()))
-    for estimator in (AdditiveSVC(), AdditiveSVR()):
+    assert is_classifier(PathSearchCV(AdditiveSVC(C=1.0)))
+    assert is_regressor(PathSearchCV(AdditiveSVR(C=1.0)))
+    for estimator in (AdditiveSVC(C=1.0), AdditiveSVR(C=1.0)):
         assert not hasattr(PathSearchCV(estimator), "partial_fit")
         assert not hasattr(PathSearchCV(estimator), "predict_proba")
-    assert not hasattr(PathSearchCV(AdditiveSVR()), "decision_function")
+    assert not hasattr(PathSearchCV(AdditiveSVR(C=1.0)), "decision_function")
     with pytest.raises(NotFittedError):
-        PathSearchCV(AdditiveSVC()).predict([[1.0]])
+        PathSearchCV(AdditiveSVC(C=1.0)).predict([[1.0]])
 
 
 def test_without_the_final_fit():
     X, y = table()
-    search = PathSearchCV(AdditiveSVC(random_state=0), Cs=CS).fit(X, y)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=CS).fit(X, y)
     search.set_params(refit=False).fit(X, y)
     assert search.best_params_["C"] in CS
     assert not hasattr(search, "best_estimator_")
@@ -428,7 +430,7 @@ def test_without_the_final_fit():
 def test_lines_per_setting(capsys):
     X, y = table()
     grid = {"curve": [Linear(), Spline(5)]}
-    search = PathSearchCV(AdditiveSVC(), Cs=CS, param_grid=grid, cv=2, verbose=2).fit(X, y)
+    search = PathSearchCV(AdditiveSVC(C=1.0), Cs=CS, param_grid=grid, cv=2, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3  # the last: what was chosen
     assert "Linear()" in lines[0]
@@ -440,7 +442,7 @@ def test_lines_per_setting(capsys):
 
 def test_time_limit_before_anything_was_scored():
     X, y = table(20_000)
-    search = PathSearchCV(AdditiveSVC(random_state=0), time_limit=1e-9)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), time_limit=1e-9)
     with pytest.raises(RuntimeError, match=r"time_limit=1e-09 s ended the search before"):
         search.fit(X, y)
     assert not hasattr(search, "cv_results_")
@@ -487,7 +489,7 @@ def test_callback_may_end_the_search():
         seen.append(progress.fold)
         return progress.fold == 4 and seen.count(4) == 12
 
-    search = PathSearchCV(AdditiveSVC(callback=stop_in_the_last_fold, random_state=0))
+    search = PathSearchCV(AdditiveSVC(callback=stop_in_the_last_fold, random_state=0, C=1.0))
     with pytest.warns(ConvergenceWarning, match="The callback ended the search after"):
         search.fit(X, y)
     assert set(seen) == {0, 1, 2, 3, 4, None}
@@ -505,7 +507,9 @@ def test_a_search_that_ends_before_its_last_fold():
     def stop_in_the_middle(progress):
         return progress.fold == 2
 
-    model = AdditiveSVC(callback=stop_in_the_middle, tol=1e-5, max_iter=10_000, random_state=0)
+    model = AdditiveSVC(
+        callback=stop_in_the_middle, tol=1e-5, max_iter=10_000, random_state=0, C=1.0
+    )
     search = PathSearchCV(model, Cs=[1.0, 2.0, 4.0, 8.0])
     with pytest.warns(ConvergenceWarning, match="The callback ended the search after 4 of 4"):
         search.fit(X, y)
@@ -523,7 +527,9 @@ def test_a_stopped_search_over_several_settings():
         seen.append(progress.n_iter)
         return len(seen) > 200 and progress.fold is not None
 
-    model = AdditiveSVC(callback=stop_in_the_second, random_state=0, tol=1e-4, max_iter=10_000)
+    model = AdditiveSVC(
+        callback=stop_in_the_second, random_state=0, tol=1e-4, max_iter=10_000, C=1.0
+    )
     grid = {"curve": [Linear(), Spline(5), Spline(10)]}
     search = PathSearchCV(model, Cs=CS, cv=2, param_grid=grid)
     with pytest.warns(ConvergenceWarning, match=r"ended the search after \d of 12 settings"):
@@ -579,7 +585,7 @@ def test_an_interrupt_while_scoring_leaves_the_best_so_far():
             raise KeyboardInterrupt("enough")
         return estimator.score(X, y)
 
-    search = PathSearchCV(AdditiveSVC(random_state=0), Cs=CS, cv=3, scoring=score)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=CS, cv=3, scoring=score)
     with pytest.raises(KeyboardInterrupt, match="enough"):
         search.fit(X, y)
     found = split_scores(search)
@@ -595,7 +601,7 @@ def test_an_interrupted_final_fit_leaves_what_it_has():
         if progress.fold is None and progress.n_iter == 2:
             raise KeyboardInterrupt("enough")
 
-    model = AdditiveSVC(callback=interrupt, tol=1e-10, max_iter=10_000, random_state=0)
+    model = AdditiveSVC(callback=interrupt, tol=1e-10, max_iter=10_000, random_state=0, C=1.0)
     search = PathSearchCV(model, Cs=[0.1, 1.0], cv=2)
     with pytest.raises(KeyboardInterrupt, match="enough"):
         search.fit(X, y)
@@ -605,7 +611,7 @@ def test_an_interrupted_final_fit_leaves_what_it_has():
 
 def test_a_search_that_fails_leaves_the_last_one():
     X, y = table()
-    search = PathSearchCV(AdditiveSVC(random_state=0), Cs=CS).fit(X, y)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=CS).fit(X, y)
     before, results = search.decision_function(X), search.cv_results_
     with pytest.raises(ValueError, match="infinity"):
         search.fit(np.where(X == 3, np.inf, X), y)

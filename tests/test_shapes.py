@@ -202,7 +202,7 @@ def test_several_classes_against_the_rest():
     random = np.random.default_rng(1)
     X = random.normal(size=(300, 2))
     y = np.digitize(X[:, 0] + 0.3 * random.normal(size=300), [-0.5, 0.5])
-    model = AdditiveSVC(Spline(monotone="increasing"), loss="squared_hinge").fit(X, y)
+    model = AdditiveSVC(Spline(monotone="increasing"), loss="squared_hinge", C=1.0).fit(X, y)
     assert model.certified_
     Z = np.tile(np.median(X, axis=0), (N_GRID, 1))
     Z[:, 0] = np.linspace(-3, 3, N_GRID)
@@ -214,7 +214,7 @@ def test_paths():
     X = random.normal(size=(300, 2))
     y = X[:, 0] + np.sin(3 * X[:, 0]) + random.normal(size=300) > 0
     term = Spline(monotone="increasing")
-    for model in (AdditiveClassifier(term, C=1.0), AdditiveSVC(term, loss="squared_hinge")):
+    for model in (AdditiveClassifier(term, C=1.0), AdditiveSVC(term, loss="squared_hinge", C=1.0)):
         search = PathSearchCV(model, Cs=4, cv=3).fit(X, y)
         assert violation_of_svc(search.best_estimator_, X) <= ROUNDING
 
@@ -225,10 +225,10 @@ def test_paths():
 def test_losses_without_derivatives_are_refused():
     X, y = np.arange(20.0)[:, None], np.arange(20) > 9
     term = Spline(monotone="increasing")
-    for model in (AdditiveSVC(term), AdditiveSVR(term)):
+    for model in (AdditiveSVC(term, C=1.0), AdditiveSVR(term, C=1.0)):
         with pytest.raises(ValueError, match=r"squared_hinge.*AdditiveRegressor"):
             model.fit(X, y)
-    model = AdditiveSVC(term, loss="squared_hinge").partial_fit(X, y, classes=[False, True])
+    model = AdditiveSVC(term, loss="squared_hinge", C=1.0).partial_fit(X, y, classes=[False, True])
     with pytest.raises(ValueError, match="partial_fit takes no Spline with monotone"):
         model.partial_fit(X, y)
 

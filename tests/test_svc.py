@@ -32,8 +32,10 @@ every_loss = pytest.mark.parametrize("loss", LOSS)
 # Weights and repeats are compared to 1e-7 in the scores, which takes a gap of about its square.
 @parametrize_with_checks(
     [
-        AdditiveSVC(tol=1e-15, max_iter=3000),
-        AdditiveSVC(Spline(10, penalty_order=0), loss="squared_hinge", tol=1e-18, max_iter=2000),
+        AdditiveSVC(C=1.0, tol=1e-15, max_iter=3000),
+        AdditiveSVC(
+            Spline(10, penalty_order=0), C=1.0, loss="squared_hinge", tol=1e-18, max_iter=2000
+        ),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -48,7 +50,7 @@ def cancer():
 
 
 def make(**params):
-    return AdditiveSVC(**{"random_state": 0, "max_iter": 100_000, **params})
+    return AdditiveSVC(**{"C": 1.0, "random_state": 0, "max_iter": 100_000, **params})
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
@@ -77,7 +79,7 @@ def test_the_optimum_is_that_of_liblinear(curve, loss, cancer):
 @every_loss
 def test_fitted_attributes(loss, cancer):
     X, y = cancer
-    model = AdditiveSVC(Spline(7, degree=2), loss=loss, random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(7, degree=2), loss=loss, C=1.0, random_state=0).fit(X, y)
     assert all(term.coef.shape == (1, 9) for term in model.terms_)
     assert all(np.isnan(term.edf) for term in model.terms_)
     assert model.intercept_.shape == (1,)
@@ -89,7 +91,7 @@ def test_fitted_attributes(loss, cancer):
 
 def test_there_are_no_probabilities_but_by_calibration(cancer):
     X, y = cancer
-    assert not hasattr(AdditiveSVC().fit(X, y), "predict_proba")
+    assert not hasattr(AdditiveSVC(C=1.0).fit(X, y), "predict_proba")
     calibrated = CalibratedClassifierCV(make(), cv=3).fit(X, y)
     p = calibrated.predict_proba(X)
     assert np.log(p[np.arange(len(y)), y]).mean() > -0.2
@@ -127,7 +129,7 @@ def test_the_scale_of_the_intercept_matters_less_and_less(cancer):
 
 
 def test_verbose_shows_every_pass(cancer, capsys):
-    model = AdditiveSVC(verbose=2, random_state=0).fit(*cancer)
+    model = AdditiveSVC(verbose=2, random_state=0, C=1.0).fit(*cancer)
     *lines, _ = capsys.readouterr().err.splitlines()
     assert len(lines) == model.n_iter_
     assert "gap" in lines[0]
@@ -145,7 +147,6 @@ def test_warning_states_the_gap(cancer):
     ("params", "message"),
     [
         ({"loss": "logistic"}, "'loss' parameter of AdditiveSVC must be"),
-        ({"C": None}, "'C' parameter of AdditiveSVC must be"),
         ({"C": 0.0}, "'C' parameter of AdditiveSVC must be"),
         ({"intercept_scaling": 0.0}, "'intercept_scaling' parameter of AdditiveSVC must be"),
         ({"class_weight": "even"}, "'class_weight' parameter of AdditiveSVC must be"),

@@ -26,7 +26,7 @@ CURVES = [
 
 
 # Weights and repeats are compared to 1e-7 in the predictions, which takes a gap of its square.
-@parametrize_with_checks([AdditiveSVR(tol=1e-15, max_iter=3000)])
+@parametrize_with_checks([AdditiveSVR(C=1.0, tol=1e-15, max_iter=3000)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -39,7 +39,7 @@ def diabetes():
 
 
 def make(**params):
-    return AdditiveSVR(**{"random_state": 0, "max_iter": 100_000, **params})
+    return AdditiveSVR(**{"C": 1.0, "random_state": 0, "max_iter": 100_000, **params})
 
 
 def value_of(model, X, y, mean):
@@ -115,7 +115,7 @@ def test_without_an_intercept(diabetes):
 
 def test_fitted_attributes(diabetes):
     X, y = diabetes
-    model = AdditiveSVR(Spline(7, degree=2), random_state=0).fit(X, y)
+    model = AdditiveSVR(Spline(7, degree=2), C=1.0, random_state=0).fit(X, y)
     assert all(term.coef.shape == (1, 9) for term in model.terms_)
     assert model.intercept_.shape == (1,)
     assert 0 <= model.dual_gap_ <= model.tol
@@ -176,7 +176,7 @@ def test_stops_by_the_clock_and_says_so(diabetes):
     ("params", "message"),
     [
         ({"epsilon": -1.0}, "'epsilon' parameter of AdditiveSVR must be"),
-        ({"C": None}, "'C' parameter of AdditiveSVR must be"),
+        ({"C": 0.0}, "'C' parameter of AdditiveSVR must be"),
         ({"intercept_scaling": -1.0}, "'intercept_scaling' parameter of AdditiveSVR must be"),
     ],
 )

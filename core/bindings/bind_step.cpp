@@ -21,11 +21,11 @@ void make_penalty(GroupPenalty* self, const AnyPenalty& penalty, const Table<boo
                   const Vector<double>& missing_variance, const Cube<double>& bends,
                   const Vector<double>& bend_variance, const Table<double>& line,
                   const Vector<double>& line_variance, bool has_levels) {
-    new (self) GroupPenalty(penalty, {used.data(), used.data() + used.size()}, as_span(weights),
-                            as_span(variance), as_span(missing_variance),
-                            {as_span(bends), as_span(bend_variance), as_span(line),
-                             as_span(line_variance)},
-                            has_levels);
+    new (self) GroupPenalty(
+        penalty, {used.data(), used.data() + used.size()}, as_span(weights), as_span(variance),
+        as_span(missing_variance),
+        {as_span(bends), as_span(bend_variance), as_span(line), as_span(line_variance)},
+        has_levels);
 }
 
 // Calls use(first, last, start) for ranges [first, last) of all features, in parallel; `start` is

@@ -63,7 +63,8 @@ GroupPenalty::GroupPenalty(AnyPenalty penalty, std::vector<std::uint8_t> used,
     }
     if (!parts.line.empty()) add(parts);
     if (!has_levels) return;
-    // p_j depends neither on the variances, which are set to 1, nor on parts: a constant has neither.
+    // p_j depends neither on the variances, which are set to 1, nor on parts: a constant has
+    // neither.
     std::vector<std::uint8_t> curves = used_;
     for (std::size_t i = size_; i < used_.size() && stride_ > size_; i += stride_) curves[i] = 0;
     const std::vector<double> ones(curves.begin(), curves.end());
@@ -115,8 +116,8 @@ void GroupPenalty::add(const CurveParts& parts) {
         double* pull = &line_pull_[j * size_];
         std::copy_n(line, size_, pull);
         multiply(diagonal, beside, size_, pull);
-        const double c =
-            inverted(inverted(line_variance_[j]) + std::inner_product(line, line + size_, pull, 0.0));
+        const double c = inverted(inverted(line_variance_[j]) +
+                                  std::inner_product(line, line + size_, pull, 0.0));
         for (std::size_t k = 0; k < size_; ++k) pull[k] *= line_variance_[j] > 0.0 ? c : 0.0;
     }
 }

@@ -23,14 +23,15 @@ struct CurveParts {
 
 // The penalty is 1/2 sum_j theta_j'S_j theta_j, where theta_j are the `stride` parameters of
 // feature j: its `size` coefficients and, in a group with missing values, their deviation. S_j is
-// T^{-T} M_j T^{-1} for the coefficients and 1 / g_j for the deviation. M_j is diag(w_jk / t_j). In a
-// group with parts the differences d = T^{-1} theta_j cost as much as the best choice of a slope b:
+// T^{-T} M_j T^{-1} for the coefficients and 1 / g_j for the deviation. M_j is diag(w_jk / t_j). In
+// a group with parts the differences d = T^{-1} theta_j cost as much as the best choice of a slope
+// b:
 //
 //     min over b of  b^2 / v_j + (d - b h_j)'M_j (d - b h_j),
 //     d'M_j d = sum_k w_jk d_k^2 / t_j + sum_k (l_jk d_k + r_jk d_{k+1})^2 / b_j.
 //
-// With c = 1 / (1 / v_j + h'M_j h) the slope is c h'M_j d, and S_j^{-1} = T (M_j^{-1} + v_j h h') T'.
-// Parameters that are not used are fixed at 0. Immutable, so that threads may share it.
+// With c = 1 / (1 / v_j + h'M_j h) the slope is c h'M_j d, and S_j^{-1} = T (M_j^{-1} + v_j h h')
+// T'. Parameters that are not used are fixed at 0. Immutable, so that threads may share it.
 //
 // Functions of a range [first, last) of features take and return arrays that begin with the
 // parameters of `first`.
@@ -42,7 +43,8 @@ public:
     // can take over their levels. Throws std::invalid_argument for arrays of the wrong size.
     GroupPenalty(AnyPenalty penalty, std::vector<std::uint8_t> used,
                  std::span<const double> weights, std::span<const double> variance,
-                 std::span<const double> missing_variance, const CurveParts& parts, bool has_levels);
+                 std::span<const double> missing_variance, const CurveParts& parts,
+                 bool has_levels);
 
     std::size_t n_features() const noexcept { return used_.size() / stride_; }
     std::size_t stride() const noexcept { return stride_; }
@@ -84,8 +86,8 @@ private:
     std::vector<std::uint8_t> used_;
     std::vector<double> stiffness_;  // the diagonal of M_j, then 1 / g_j; 0 where not used
     std::vector<double> beside_;     // M_j at (k, k + 1); empty without parts
-    // M_j = U'D U with U unit upper bidiagonal: D^{-1} (t_j / w_jk without parts), then g_j; 0 where
-    // not used. `ratios_` are U at (k, k + 1); empty without parts.
+    // M_j = U'D U with U unit upper bidiagonal: D^{-1} (t_j / w_jk without parts), then g_j; 0
+    // where not used. `ratios_` are U at (k, k + 1); empty without parts.
     std::vector<double> softness_;
     std::vector<double> ratios_;
     std::vector<double> line_;           // h_j, n_features x size; empty without lines

@@ -33,9 +33,9 @@ struct Lines {
 // with A_j banded. Without d it is A_j + k m_j m_j', k = c p / (c + p): the stiffer d is, the more
 // of these rows the curve itself must answer for. A d that is fixed at 0 has k = c.
 //
-// In a group whose penalty has lines (CurveParts), a curve is g_j plus b_j times the line l_j, where
-// g_j has the banded block B_j and b_j the penalty 1 / v_j. With H_j that block without the penalty,
-// p_j = l_j - B_j^{-1} H_j l_j and sigma_j = 1 / v_j + l_j'H_j p_j, eliminating b_j gives
+// In a group whose penalty has lines (CurveParts), a curve is g_j plus b_j times the line l_j,
+// where g_j has the banded block B_j and b_j the penalty 1 / v_j. With H_j that block without the
+// penalty, p_j = l_j - B_j^{-1} H_j l_j and sigma_j = 1 / v_j + l_j'H_j p_j, eliminating b_j gives
 // A_j^{-1} = B_j^{-1} + p_j p_j' / sigma_j.
 struct ArrowGroup {
     BandedBlocks blocks;             // A_j (or B_j), then c + p if values are missing, factored
@@ -47,7 +47,7 @@ struct ArrowGroup {
     std::vector<double> ties;        // u_j / s, n_features x stride
     std::vector<double> solved;      // M_j^{-1} u_j / s, n_features x stride
     std::vector<double> remainder;   // 1 - u_j'M_j^{-1}u_j / s, one per feature
-    std::vector<double> lines;       // p_j / sqrt(sigma_j), n_features x stride; empty without lines
+    std::vector<double> lines;  // p_j / sqrt(sigma_j), n_features x stride; empty without lines
 
     // `tied` holds the u_j of tables, in which a missing value has a value of its own: c is their
     // last entry. Throws std::invalid_argument for arrays of the wrong size. If

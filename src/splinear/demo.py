@@ -37,12 +37,12 @@ Classifier: TypeAlias = AdditiveSVC | AdditiveClassifier
 # The same settings for every data set. Those with a C have C=1: nothing is tuned.
 MODELS: Mapping[str, Classifier] = MappingProxyType(
     {
-        "linear": AdditiveSVC(Linear()),
-        "spline, D_0": AdditiveSVC(Spline(n_bins=10, penalty_order=0)),
-        "spline, D_1": AdditiveSVC(Spline(n_bins=10, penalty_order=1)),
-        "cubic spline, D_1": AdditiveSVC(Spline(n_bins=10, degree=3, penalty_order=1)),
-        "Fourier": AdditiveSVC(Fourier(4)),
-        "Hermite": AdditiveSVC(Hermite(4)),
+        "linear": AdditiveSVC(Linear(), C=1.0),
+        "spline, D_0": AdditiveSVC(Spline(n_bins=10, penalty_order=0), C=1.0),
+        "spline, D_1": AdditiveSVC(Spline(n_bins=10, penalty_order=1), C=1.0),
+        "cubic spline, D_1": AdditiveSVC(Spline(n_bins=10, degree=3, penalty_order=1), C=1.0),
+        "Fourier": AdditiveSVC(Fourier(4), C=1.0),
+        "Hermite": AdditiveSVC(Hermite(4), C=1.0),
         "default": AdditiveClassifier(),
     }
 )

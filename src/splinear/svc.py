@@ -49,9 +49,11 @@ class AdditiveSVC(ClassEstimator):
         Terms for single features: maps a feature's name or position to a term, or to "drop".
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of the margin m = y f(x), y being -1 or 1: max(0, 1 - m), or its square.
-    C : float, default=1.0
+    C : float or None, default=None
         The weight of the losses: a larger C fits the data more closely. The paper's lambda is 1 /
-        (C n_samples).
+        (C n_samples). None means to choose it first: some of the rows are trained on along a short
+        path of C, as long as the losses of held-out rows fall. That costs about as much as the fit
+        itself. :class:`~splinear.PathSearchCV` compares more values, in several folds.
     class_weight : dict, "balanced" or None, default=None
         Multiplies C per class; "balanced" gives all classes the same total weight. With several
         labels per row, the classes are 0 and 1 for every label.
@@ -79,8 +81,11 @@ class AdditiveSVC(ClassEstimator):
     ----------
     classes_, terms_, intercept_, feature_importances_, n_features_in_, feature_names_in_
         As in :class:`~splinear.AdditiveClassifier`.
+    C_ : float
+        The C of the model: chosen, or as given.
     n_iter_ : int
         The number of passes, or of steps where Newton's method is used; the maximum over outputs.
+        Those along the path of C are not counted.
     dual_gap_ : float
         The relative duality gap reached on X itself; the maximum over outputs.
     certified_ : bool
@@ -110,7 +115,7 @@ class AdditiveSVC(ClassEstimator):
         *,
         terms: Terms | None = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
-        C: float = 1.0,
+        C: float | None = None,
         class_weight: ClassWeight = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -147,9 +152,10 @@ class AdditiveSVC(ClassEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self, *, more: bool = False) -> Recipe:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        trainer = DualTrainer(LOSSES[self.loss], self.C, bias, keep_duals=self.warm_start)
+        C = self.C_ if more and self.C is None else self.C
+        trainer = DualTrainer(LOSSES[self.loss], C, bias, keep_duals=self.warm_start)
         return Recipe(ClassReader(self.class_weight, coupled=False), trainer)
 
     def partial_fit(
@@ -168,9 +174,9 @@ class AdditiveSVC(ClassEstimator):
 
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(y_i f(x_i)),
 
-        where w are the weights of the embedding: the new model stays close to the last one.
-        `dual_gap_` is relative to this objective plus 1/2 |w_before|^2, because the objective may
-        be 0 at the optimum.
+        where w are the weights of the embedding: the new model stays close to the last one. With
+        C=None, the first chunk chooses it, for the others as well. `dual_gap_` is relative to this
+        objective plus 1/2 |w_before|^2, because the objective may be 0 at the optimum.
 
         Parameters
         ----------
@@ -192,5 +198,5 @@ class AdditiveSVC(ClassEstimator):
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
         reader = ClassReader(self.class_weight, coupled=False, classes=known)
-        recipe = replace(self._recipe(), reader=reader)
+        recipe = replace(self._recipe(more=more), reader=reader)
         return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)

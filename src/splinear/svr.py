@@ -36,8 +36,9 @@ class AdditiveSVR(RegressionEstimator):
         As in :class:`~splinear.AdditiveSVC`.
     epsilon : float, default=0.1
         Residuals up to this size cost nothing; in units of y.
-    C : float, default=1.0
-        The weight of the losses: a larger C fits the data more closely.
+    C : float or None, default=None
+        The weight of the losses: a larger C fits the data more closely. None means to choose it on
+        held-out rows first, as in :class:`~splinear.AdditiveSVC`.
     fit_intercept : bool, default=True
         Whether to learn the intercept m + b; if not, it is 0.
     intercept_scaling : float, default=1.0
@@ -48,7 +49,7 @@ device, n_jobs, random_state, verbose
 
     Attributes
     ----------
-    terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
+    terms_, intercept_, feature_importances_, C_, n_iter_, dual_gap_, certified_, objective_, \
 n_features_in_, feature_names_in_
         As in :class:`~splinear.AdditiveSVC`.
 
@@ -73,7 +74,7 @@ n_features_in_, feature_names_in_
         *,
         terms: Terms | None = None,
         epsilon: float = 0.1,
-        C: float = 1.0,
+        C: float | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         categorical_features: Input = "from_dtype",
@@ -108,10 +109,11 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self, *, more: bool = False) -> Recipe:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         loss = EpsilonInsensitive(float(self.epsilon))
-        trainer = DualTrainer(loss, self.C, bias, keep_duals=self.warm_start)
+        C = self.C_ if more and self.C is None else self.C
+        trainer = DualTrainer(loss, C, bias, keep_duals=self.warm_start)
         return Recipe(NumberReader(None if self.fit_intercept else 0.0), trainer)
 
     def partial_fit(
@@ -123,9 +125,9 @@ n_features_in_, feature_names_in_
 
             1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(f(x_i) - y_i),
 
-        where w are the weights of the embedding: the new model stays close to the last one.
-        `dual_gap_` is relative to this objective plus 1/2 |w_before|^2, because the objective may
-        be 0 at the optimum.
+        where w are the weights of the embedding: the new model stays close to the last one. With
+        C=None, the first chunk chooses it, for the others as well. `dual_gap_` is relative to this
+        objective plus 1/2 |w_before|^2, because the objective may be 0 at the optimum.
 
         Parameters
         ----------
@@ -138,7 +140,8 @@ n_features_in_, feature_names_in_
         self
         """
         self._check_params()
-        recipe, more = self._recipe(), hasattr(self, "terms_")
+        more = hasattr(self, "terms_")
+        recipe = self._recipe(more=more)
         if more:  # the last intercept is where the new one, which is penalized, stays close to
             recipe = replace(recipe, reader=NumberReader(float(self.intercept_[0])))
         return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)

@@ -47,7 +47,7 @@ def terms_of(name, extrapolation):
 
 @pytest.fixture(scope="module", params=[*CURVES, "line"], ids=str)
 def model(request, rows):
-    return AdditiveSVC(terms=terms_of(request.param, "linear"), random_state=0).fit(*rows)
+    return AdditiveSVC(terms=terms_of(request.param, "linear"), random_state=0, C=1.0).fit(*rows)
 
 
 def slope(model, j, end, inward):
@@ -85,10 +85,10 @@ def test_scores_are_the_sums_of_the_curves(model, rows, dtype):
 @pytest.mark.parametrize("name", CURVES)
 def test_nothing_changes_inside(name, rows):
     X, y = rows
-    model = AdditiveSVC(terms=terms_of(name, "linear"), random_state=0).fit(X, y)
+    model = AdditiveSVC(terms=terms_of(name, "linear"), random_state=0, C=1.0).fit(X, y)
     inside = np.clip(X, [t.lo for t in model.terms_], [t.hi for t in model.terms_])
     for other in ("constant", "error"):
-        same = AdditiveSVC(terms=terms_of(name, other), random_state=0).fit(X, y)
+        same = AdditiveSVC(terms=terms_of(name, other), random_state=0, C=1.0).fit(X, y)
         assert_array_equal(same._model.parameters, model._model.parameters)
         assert_array_equal(same.decision_function(inside), model.decision_function(inside))
 
@@ -96,7 +96,7 @@ def test_nothing_changes_inside(name, rows):
 def test_the_way_on_is_that_of_fit(rows):
     """Parameters that change after a fit change no prediction."""
     X, y = rows
-    model = AdditiveSVC(Spline(10, extrapolation="linear"), random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(10, extrapolation="linear"), random_state=0, C=1.0).fit(X, y)
     far = model.decision_function(3 * X)
     model.set_params(curve__extrapolation="error")
     assert_array_equal(model.decision_function(3 * X), far)
@@ -107,7 +107,7 @@ def test_the_way_on_is_that_of_fit(rows):
 @pytest.mark.parametrize("curve", [Fourier(3), Hermite(4), Hermite(4, scale="standard")], ids=str)
 def test_other_curves_stay_where_they_end(rows, curve):
     X, y = rows
-    model = AdditiveSVC(curve, random_state=0).fit(X, y)
+    model = AdditiveSVC(curve, random_state=0, C=1.0).fit(X, y)
     clipped = np.clip(3 * X, X.min(axis=0), X.max(axis=0))
     assert_array_equal(model.decision_function(3 * X), model.decision_function(clipped))
 
@@ -115,9 +115,9 @@ def test_other_curves_stay_where_they_end(rows, curve):
 def test_pieces_of_a_large_table_agree(rows, monkeypatch):
     """Whole numbers are read in pieces, each with rows outside of its own."""
     X = np.round(10 * rows[0]).astype(np.int32)
-    model = AdditiveSVC(Spline(10, extrapolation="linear"), random_state=0).fit(X, rows[1])
+    model = AdditiveSVC(Spline(10, extrapolation="linear"), random_state=0, C=1.0).fit(X, rows[1])
     scores = model.decision_function(3 * X)
-    strict = AdditiveSVC(Spline(10, extrapolation="error"), random_state=0).fit(X, rows[1])
+    strict = AdditiveSVC(Spline(10, extrapolation="error"), random_state=0, C=1.0).fit(X, rows[1])
     monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 3 * 7)
     assert_allclose(model.decision_function(3 * X), scores, rtol=1e-12)
     row = int(np.argmax((3 * X[:, 0] < X[:, 0].min()) | (3 * X[:, 0] > X[:, 0].max())))
@@ -132,7 +132,7 @@ def test_an_error_names_column_value_row_and_range(rows):
     X, y = rows
     frame = pandas.DataFrame(X.copy(), columns=["a", "b", "c"])
     terms = {"b": Spline(10, extrapolation="error")}
-    model = AdditiveSVC(terms=terms, missing="error", random_state=0).fit(frame, y)
+    model = AdditiveSVC(terms=terms, missing="error", random_state=0, C=1.0).fit(frame, y)
     model.predict(frame)
     frame["a"] *= 5  # goes on as it likes
     model.predict(frame)
@@ -162,7 +162,9 @@ def test_gaps_lie_in_no_direction(rows, extrapolation):
         table = X.copy()
         if with_gaps:
             table[::7, 1] = np.nan
-        model = AdditiveSVC(Spline(10, extrapolation=extrapolation), random_state=0).fit(table, y)
+        model = AdditiveSVC(Spline(10, extrapolation=extrapolation), random_state=0, C=1.0).fit(
+            table, y
+        )
         missing = X.copy()
         missing[:, 1] = np.nan
         parts = [model.terms_[j].evaluate(missing[:, j]) for j in range(3)]
@@ -174,7 +176,7 @@ def test_gaps_beside_values_outside_of_a_sparse_table():
     random = np.random.default_rng(0)
     X = np.abs(random.normal(size=(60, 2)))
     X[::7, 0] = np.nan
-    model = AdditiveSVC(Spline(extrapolation="linear"), random_state=0)
+    model = AdditiveSVC(Spline(extrapolation="linear"), random_state=0, C=1.0)
     model.fit(csr_array(X), random.integers(0, 2, 60))
     X[1, 0] = 50.0
     found = model.decision_function(csr_array(X))
@@ -193,7 +195,7 @@ def test_regression_goes_straight_on():
 
 @pytest.mark.parametrize(
     "estimator",
-    [AdditiveSVC(), AdditiveClassifier(C=1.0), AdditiveRegressor(C=1.0), AdditiveSVR()],
+    [AdditiveSVC(C=1.0), AdditiveClassifier(C=1.0), AdditiveRegressor(C=1.0), AdditiveSVR(C=1.0)],
     ids=str,
 )
 def test_searches_take_it_too(rows, estimator):
@@ -215,9 +217,9 @@ def test_a_constant_column_adds_nothing(rows):
     X = np.column_stack([rows[0], np.full(len(rows[0]), 3.0)])
     moved = X.copy()
     moved[:, 3] = 1e300
-    model = AdditiveSVC(Spline(10, extrapolation="linear"), random_state=0).fit(X, rows[1])
+    model = AdditiveSVC(Spline(10, extrapolation="linear"), random_state=0, C=1.0).fit(X, rows[1])
     assert_array_equal(model.decision_function(moved), model.decision_function(X))
-    strict = AdditiveSVC(Spline(10, extrapolation="error"), random_state=0).fit(X, rows[1])
+    strict = AdditiveSVC(Spline(10, extrapolation="error"), random_state=0, C=1.0).fit(X, rows[1])
     with pytest.raises(ValueError, match=r"in column 3, row 0, outside its range of 3\.0 to 3\.0"):
         strict.predict(moved)
 
@@ -226,7 +228,7 @@ def test_a_level_beyond_the_last_is_unseen_and_not_outside(rows):
     X, y = rows[0].copy(), rows[1]
     X[:, 1] = np.digitize(X[:, 1], [-0.3, 0.3])
     curve = Spline(10, extrapolation="error")
-    model = AdditiveSVC(curve, terms={1: Category()}, random_state=0).fit(X, y)
+    model = AdditiveSVC(curve, terms={1: Category()}, random_state=0, C=1.0).fit(X, y)
     moved = X.copy()
     moved[:, 1] = 17
     term = model.terms_[1]
@@ -237,7 +239,7 @@ def test_a_level_beyond_the_last_is_unseen_and_not_outside(rows):
 
 def test_unknown_words_are_refused(rows):
     with pytest.raises(ValueError, match="'extrapolation' parameter"):
-        AdditiveSVC(Spline(extrapolation="flat")).fit(*rows)
+        AdditiveSVC(Spline(extrapolation="flat"), C=1.0).fit(*rows)
 
 
 @pytest.mark.parametrize("width", [1.0, 1e-300, 1e300, 1e-310])

@@ -60,7 +60,7 @@ def test_bytes_in_255_bins_are_the_min_kernel_svm(bias: float) -> None:
     X, y = pixels()
     n_features = X.shape[1]
     K = (min_kernel(X) + n_features) / 255 + bias**2
-    model = AdditiveSVC(Spline(255), fit_intercept=bias > 0, tol=1e-9, random_state=0)
+    model = AdditiveSVC(Spline(255), fit_intercept=bias > 0, tol=1e-9, random_state=0, C=1.0)
     scores = model.fit(X, y).decision_function(X)
     # The scores are unique. A gap of 1e-9 leaves them an error of about its root; one more bin's
     # width in the constant of the kernel would move them by 1e-3.
@@ -73,7 +73,7 @@ def test_a_free_intercept_gives_the_usual_min_kernel_svm() -> None:
     K = min_kernel(X) / 255
     svc = SVC(kernel="precomputed", tol=1e-9).fit(K, y)
     model = AdditiveSVC(
-        Spline(255), intercept_scaling=30, tol=1e-8, max_iter=100_000, random_state=0
+        Spline(255), intercept_scaling=30, tol=1e-8, max_iter=100_000, random_state=0, C=1.0
     )
     # What is left of the penalty on the bias goes down with the square of intercept_scaling.
     assert_allclose(model.fit(X, y).decision_function(X), svc.decision_function(K), atol=1e-3)
@@ -100,7 +100,7 @@ def test_a_linear_svm_on_the_embedding_is_the_same_model(
     X, y = rings()
     linear = LinearSVC(loss=loss, dual=True, tol=1e-8, max_iter=1_000_000, random_state=0)
     batch = make_pipeline(embed, linear).fit(X, y)
-    model = AdditiveSVC(curve, loss=loss, tol=1e-8, random_state=0).fit(X, y)
+    model = AdditiveSVC(curve, loss=loss, tol=1e-8, random_state=0, C=1.0).fit(X, y)
 
     layout = model._model.layout
     coef = layout.groups[0].embedding.coefficients(linear.coef_[0]).ravel()
@@ -116,7 +116,7 @@ def test_a_category_is_columns_of_zeros_and_ones(loss: str) -> None:
     X, y = rings()
     levels = np.digitize(X, [-0.8, -0.3, 0.0, 0.4]).astype(float)
     terms = {0: Category(), 1: Category()}
-    model = AdditiveSVC(terms=terms, loss=loss, tol=1e-8, random_state=0).fit(levels, y)
+    model = AdditiveSVC(terms=terms, loss=loss, tol=1e-8, random_state=0, C=1.0).fit(levels, y)
     encoded = np.hstack([np.eye(5)[levels[:, j].astype(int)] for j in range(2)])
     linear = LinearSVC(loss=loss, dual=True, tol=1e-8, max_iter=1_000_000, random_state=0)
     linear.fit(encoded, y)
@@ -132,7 +132,7 @@ def test_ordered_levels_are_a_curve_of_degree_0() -> None:
     X, y = rings()
     levels = np.digitize(X, [-0.8, -0.3, 0.0, 0.4]).astype(float)
     terms = {0: Category(ordered=True), 1: Category(ordered=True)}
-    model = AdditiveSVC(terms=terms, tol=1e-8, random_state=0).fit(levels, y)
+    model = AdditiveSVC(terms=terms, tol=1e-8, random_state=0, C=1.0).fit(levels, y)
     # Level k is the sum of steps 0, ..., k, each a feature that is 1 from level k on.
     steps = np.hstack([(levels[:, [j]] >= np.arange(5)).astype(float) for j in range(2)])
     linear = LinearSVC(loss="hinge", tol=1e-8, max_iter=1_000_000, random_state=0).fit(steps, y)
@@ -146,7 +146,7 @@ def test_gaps_are_two_more_features() -> None:
     """The mean of the embedding in its place, and a column that is sqrt(g) at gaps."""
     X, y = rings()
     X = np.where(np.random.default_rng(5).random(X.shape) < 0.2, np.nan, X)
-    model = AdditiveSVC(Spline(6, knots="uniform"), tol=1e-8, random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(6, knots="uniform"), tol=1e-8, random_state=0, C=1.0).fit(X, y)
     columns = []
     for x in X.T:
         gap = np.isnan(x)

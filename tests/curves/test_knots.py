@@ -82,7 +82,7 @@ def test_a_long_tail_has_knots_too():
 
 def test_rows_that_do_not_count_are_not_seen():
     x, y = np.array([[0.0], [1.0], [2.0], [50.0]]), np.array([0, 1, 1, 0])
-    model = AdditiveSVC(Spline(5, knots="quantile"))
+    model = AdditiveSVC(Spline(5, knots="quantile"), C=1.0)
     model.fit(x, y, sample_weight=np.array([1, 1, 1, 0]))
     assert_array_equal(knots(model, 0), [0, 1, 2])
 
@@ -157,14 +157,14 @@ def test_features_with_fewer_knots_than_others(degree):
     X = np.column_stack([random.normal(size=800), random.integers(0, 2, 800)])
     y = np.sin(2 * X[:, 0]) + 2 * X[:, 1] + random.normal(size=800) > 1
     curve = Spline(12, degree=degree, knots="quantile")
-    model = AdditiveSVC(curve, random_state=0).fit(X, y)
+    model = AdditiveSVC(curve, random_state=0, C=1.0).fit(X, y)
     assert_array_equal(knots(model, 1), [0, 1])
     assert len(knots(model, 0)) == 13
     _, ends = shape_function(model, 1, grid=[-5, 0, 1, 5])
     assert ends[0] == ends[1] < ends[2] == ends[3]  # constant beyond the range
     parts = [shape_function(model, j, grid=X[:, j])[1] for j in range(2)]
     assert_allclose(model.decision_function(X), sum(parts) + model.intercept_[0])
-    exact = AdditiveSVC(curve, random_state=0, tol=1e-4).fit(X, y)
+    exact = AdditiveSVC(curve, random_state=0, tol=1e-4, C=1.0).fit(X, y)
     assert model.objective_ == pytest.approx(exact.objective_, rel=1e-2)
 
 
@@ -197,7 +197,7 @@ def test_steps_at_each_value_tell_all_values_apart(knots_rule, C):
 def test_advice_follows_the_estimator(rows):
     """Ten pieces of equal width for a fixed C; many, where rows are, if smoothness is chosen."""
     X, y = rows
-    for model in (AdditiveSVC(), AdditiveClassifier(C=1.0), AdditiveRegressor(C=1.0)):
+    for model in (AdditiveSVC(C=1.0), AdditiveClassifier(C=1.0), AdditiveRegressor(C=1.0)):
         found = knots(model.fit(X, y), 0)
         assert_allclose(found, np.linspace(X[:, 0].min(), X[:, 0].max(), 11))
     for model in (AdditiveClassifier(), AdditiveRegressor()):
@@ -279,7 +279,7 @@ def test_same_optimum_as_liblinear_on_the_embedding(rows, order, dtype, instruct
     objective = (
         np.sum(line.coef_**2) / 2 + line.intercept_[0] ** 2 / 2 + np.maximum(0, 1 - margins).sum()
     )
-    model = AdditiveSVC(terms=terms, tol=1e-3, random_state=0).fit(X, y)
+    model = AdditiveSVC(terms=terms, tol=1e-3, random_state=0, C=1.0).fit(X, y)
     assert model.objective_ == pytest.approx(objective, rel=2e-3)
     assert_allclose(
         model.decision_function(X),
@@ -305,7 +305,7 @@ def test_single_precision_is_scored_as_double(degree, n_bins, instructions, monk
     terms |= dict.fromkeys(range(30, 36), fewer)
     terms[36] = Spline(degree=degree, knots=[0.25, 0.5, 2, 32])
     curve = Spline(n_bins, degree=degree, knots="uniform")
-    model = AdditiveSVC(curve, terms=terms, random_state=0).fit(X, y)
+    model = AdditiveSVC(curve, terms=terms, random_state=0, C=1.0).fit(X, y)
     beyond = np.concatenate([X, 3 * X - 2, X[:5] * 0])
     exact = model.decision_function(beyond.astype(np.float64))
     # 37 terms of single precision, of which each is about as large as the score.
@@ -348,7 +348,7 @@ def test_given_knots_are_the_range(rows):
     """Inside the data, and beyond; values outside count as the nearest end."""
     X, y = rows
     terms = {0: Spline(knots=GIVEN), 1: Spline(knots=[-10, 4, 30])}
-    model = AdditiveSVC(terms=terms, random_state=0).fit(X, y)
+    model = AdditiveSVC(terms=terms, random_state=0, C=1.0).fit(X, y)
     assert_array_equal(knots(model, 0), GIVEN)
     assert_array_equal(knots(model, 1), [-10, 4, 30])
     assert_allclose(knots(model, 2), np.linspace(X[:, 2].min(), X[:, 2].max(), 11))
@@ -365,12 +365,12 @@ def test_a_feature_that_is_constant_between_its_knots_has_no_curve(rows):
     X, y = rows
     wider = np.column_stack([X, np.full(len(X), 5.0), X[:, 0]])
     terms = {3: Spline(knots=[0, 10]), 4: Spline(knots=[90, 91, 92])}
-    model = AdditiveSVC(terms=terms, tol=1e-6, random_state=0).fit(wider, y)
+    model = AdditiveSVC(terms=terms, tol=1e-6, random_state=0, C=1.0).fit(wider, y)
     for term in model.terms_[3:]:
         assert_array_equal(term.coef, 0)
         assert len(term.knots) == 0
     # Sums over other numbers of features are rounded otherwise: the optimum is the same.
-    without = AdditiveSVC(tol=1e-6, random_state=0).fit(X, y)
+    without = AdditiveSVC(tol=1e-6, random_state=0, C=1.0).fit(X, y)
     assert model.objective_ == pytest.approx(without.objective_, rel=2e-6)
 
 
@@ -387,9 +387,9 @@ def test_columns_by_name(rows):
     again = clone(model).fit(frame, y)
     assert_array_equal(again._model.parameters, model._model.parameters)
     with pytest.raises(ValueError, match=r"terms names feature 'd', which is not there.*'a', 'b'"):
-        AdditiveSVC(terms={"d": third}).fit(frame, y)
+        AdditiveSVC(terms={"d": third}, C=1.0).fit(frame, y)
     with pytest.raises(ValueError, match="names column 1 twice"):
-        AdditiveSVC(terms={"b": second, 1: third}).fit(frame, y)
+        AdditiveSVC(terms={"b": second, 1: third}, C=1.0).fit(frame, y)
     embed = SplineEmbedding(n_bins=4, knots={"b": [0, 3, 9], "c": "quantile"})
     plain = SplineEmbedding(n_bins=4, knots={1: [0, 3, 9], 2: "quantile"})
     assert_array_equal(embed.fit_transform(frame), plain.fit_transform(X))
@@ -452,7 +452,7 @@ def test_errors_of_terms_name_the_feature(rows):
     X, y = rows
     for key in (3, -1, "a", True):
         with pytest.raises(ValueError, match=f"terms names feature {key!r}"):
-            AdditiveSVC(terms={key: Spline()}).fit(X, y)
+            AdditiveSVC(terms={key: Spline()}, C=1.0).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -465,13 +465,13 @@ def test_errors_of_terms_name_the_feature(rows):
 )
 def test_a_search_codes_rows_anew_where_axes_change(rows, curves):
     X, y = rows
-    plain = AdditiveSVC(random_state=0)
+    plain = AdditiveSVC(random_state=0, C=1.0)
     options = {"Cs": [0.1, 1.0], "cv": 2}
     search = PathSearchCV(plain, param_grid={"curve": curves}, **options).fit(X, y)
     best = AdditiveSVC(**search.best_params_, random_state=0).fit(X, y)
     assert_array_equal(search.best_estimator_._model.parameters, best._model.parameters)
     for curve in curves:
-        one = PathSearchCV(AdditiveSVC(curve, random_state=0), **options).fit(X, y)
+        one = PathSearchCV(AdditiveSVC(curve, random_state=0, C=1.0), **options).fit(X, y)
         params = search.cv_results_["params"]
         here = [k for k, setting in enumerate(params) if str(setting["curve"]) == str(curve)]
         for name in ("split0_test_score", "split1_test_score"):
@@ -481,7 +481,7 @@ def test_a_search_codes_rows_anew_where_axes_change(rows, curves):
 def test_warm_start_and_chunks_keep_the_knots(rows):
     X, y = rows
     terms = {0: Spline(knots=GIVEN), 1: Spline(8), 2: Spline(2)}
-    model = AdditiveSVC(terms=terms, warm_start=True, random_state=0)
+    model = AdditiveSVC(terms=terms, warm_start=True, random_state=0, C=1.0)
     objective = model.fit(X, y).objective_
     assert model.fit(X, y).objective_ == pytest.approx(objective, rel=1e-2)
     assert model.n_iter_ <= 3
@@ -676,7 +676,9 @@ def test_long_tails_of_a_table_have_knots(order):
     random = np.random.default_rng(8)
     X = np.asarray(random.random((400, 6), dtype=np.float32), order=order)
     X[:, ::2] = np.exp(3 * random.normal(size=(400, 3)))
-    model = AdditiveSVC(Spline(12), random_state=0, max_iter=3, tol=10.0).fit(X, X[:, 1] > 0.5)
+    model = AdditiveSVC(Spline(12), random_state=0, max_iter=3, tol=10.0, C=1.0).fit(
+        X, X[:, 1] > 0.5
+    )
     for j in range(6):
         column = X[:, j].astype(float)
         lo, hi = column.min(), column.max()
@@ -690,7 +692,7 @@ def test_wide_tables_have_bins_alike():
     random = np.random.default_rng(6)
     X = random.random((300, 200))
     X[:, 0] = random.integers(0, 20, 300)
-    model = AdditiveSVC(random_state=0).fit(X, X[:, 1] > 0.5)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X, X[:, 1] > 0.5)
     assert {term.coef.shape[1] for term in model.terms_} == {11}
-    narrow = AdditiveSVC(random_state=0).fit(X[:, :10], X[:, 1] > 0.5)
+    narrow = AdditiveSVC(random_state=0, C=1.0).fit(X[:, :10], X[:, 1] > 0.5)
     assert narrow.terms_[0].coef.shape[1] == 20

@@ -182,4 +182,4 @@ def test_svc_has_none(client):
     X, f, _ = table(200)
     given = divided(X.assign(y=f > 0), [100])
     with pytest.raises(ValueError, match="no surfaces over pairs"):
-        DaskAdditiveSVC(terms={("a", "b"): Pair()}).fit(given.drop(columns="y"), given["y"])
+        DaskAdditiveSVC(terms={("a", "b"): Pair()}, C=1.0).fit(given.drop(columns="y"), given["y"])

@@ -103,7 +103,7 @@ def test_several_classes(client, frame):
 
 def test_predictions_are_lazy_and_models_local(client, frame):
     X, y = frame
-    found = DaskAdditiveSVC(random_state=0, client=client)
+    found = DaskAdditiveSVC(random_state=0, client=client, C=1.0)
     found.fit(divided(X, [300]), divided(X.assign(y=y), [300])["y"])
     local = found.to_local()
     assert type(local) is AdditiveSVC
@@ -127,7 +127,7 @@ def waves(n_parts, n=4_000):
 
 def test_partitions_change_nothing_beyond_the_tolerance(client):
     objectives = [
-        DaskAdditiveSVC(random_state=0, tol=TOL).fit(*waves(n)).objective_ for n in (1, 4)
+        DaskAdditiveSVC(random_state=0, tol=TOL, C=1.0).fit(*waves(n)).objective_ for n in (1, 4)
     ]
     assert objectives[0] == pytest.approx(objectives[1], rel=TOL)
 
@@ -135,15 +135,17 @@ def test_partitions_change_nothing_beyond_the_tolerance(client):
 def test_a_tolerance_below_the_rounding_of_codes(client):
     """Steps on X itself then follow."""
     X, y = waves(2, n=1_000)
-    found = DaskAdditiveSVC(random_state=0, tol=2e-6, max_iter=200).fit(X, y)
+    found = DaskAdditiveSVC(random_state=0, tol=2e-6, max_iter=200, C=1.0).fit(X, y)
     assert found.certified_
-    local = AdditiveSVC(random_state=0, tol=2e-6, max_iter=100_000).fit(X.compute(), y.compute())
+    local = AdditiveSVC(random_state=0, tol=2e-6, max_iter=100_000, C=1.0).fit(
+        X.compute(), y.compute()
+    )
     assert found.objective_ == pytest.approx(local.objective_, rel=3e-6)
 
 
 def test_a_model_to_start_from_helps(client):
     X, y = waves(2)
-    found = DaskAdditiveSVC(random_state=0, warm_start=True).fit(X, y)
+    found = DaskAdditiveSVC(random_state=0, warm_start=True, C=1.0).fit(X, y)
     n_before = found.n_iter_
     assert found.fit(X, y).n_iter_ < n_before
 
@@ -156,12 +158,12 @@ def test_classes_of_a_wide_table_that_can_be_told_apart(client, monkeypatch, wei
     X = random.normal(size=(1_000, 150))
     y = X[:, :20] @ random.normal(size=20) > 0
     weights = random.integers(0, 3, len(X)).astype(float) if weighted else None
-    found = DaskAdditiveSVC(random_state=0)
+    found = DaskAdditiveSVC(random_state=0, C=1.0)
     with clusters_of_fits() as made:
         found.fit(da.from_array(X, chunks=(300, 150)), da.from_array(y, chunks=300), weights)
     [cluster] = made
     assert cluster.n_passes < 100
-    local = AdditiveSVC(random_state=0).fit(X, y, weights)
+    local = AdditiveSVC(random_state=0, C=1.0).fit(X, y, weights)
     assert found.certified_
     assert found.objective_ == pytest.approx(local.objective_, rel=local.tol)
     assert np.mean(found.to_local().predict(X) == local.predict(X)) > 0.99
@@ -172,7 +174,7 @@ def test_progress_and_limits(client, frame, monkeypatch):
     X, y = frame
     told, warned = [], []
     monkeypatch.setattr(warnings, "warn", lambda *args, **_: warned.extend(args[1:2]))
-    model = DaskAdditiveSVC(random_state=0, callback=told.append, max_iter=1, tol=1e-9)
+    model = DaskAdditiveSVC(random_state=0, callback=told.append, max_iter=1, tol=1e-9, C=1.0)
     given = divided(X.assign(y=y), [400])
     model.fit(given.drop(columns="y"), given["y"])
     assert ConvergenceWarning in warned
@@ -186,9 +188,9 @@ def test_refusals(client, frame):
     given = divided(X.assign(y=y), [400])
     held = {"z": Spline(monotone="increasing")}
     with pytest.raises(ValueError, match="monotone"):
-        DaskAdditiveSVC(terms=held).fit(given.drop(columns="y"), given["y"])
+        DaskAdditiveSVC(terms=held, C=1.0).fit(given.drop(columns="y"), given["y"])
     with pytest.raises(ValueError, match="max_memory"):
-        DaskAdditiveSVC(max_memory="1GB").fit(given.drop(columns="y"), given["y"])
+        DaskAdditiveSVC(max_memory="1GB", C=1.0).fit(given.drop(columns="y"), given["y"])
 
 
 @LONG
@@ -196,7 +198,7 @@ def test_workers_change_no_bit_and_may_die():
     scores = []
     for n_workers in (1, 2):
         with a_cluster(n_workers, processes=True):
-            model = DaskAdditiveSVC(random_state=0, tol=TOL).fit(*waves(6))
+            model = DaskAdditiveSVC(random_state=0, tol=TOL, C=1.0).fit(*waves(6))
         assert model.certified_
         scores.append(model.to_local().decision_function(waves(1)[0].compute()))
     killed = []
@@ -208,7 +210,7 @@ def test_workers_change_no_bit_and_may_die():
             os.kill(pids[0], signal.SIGKILL)
 
     with a_cluster(2, processes=True, silence_logs=50) as client:
-        model = DaskAdditiveSVC(random_state=0, tol=TOL, callback=on_pass).fit(*waves(6))
+        model = DaskAdditiveSVC(random_state=0, tol=TOL, callback=on_pass, C=1.0).fit(*waves(6))
         scores.append(model.to_local().decision_function(waves(1)[0].compute()))
     assert len(killed) == 2
     for own in scores[1:]:

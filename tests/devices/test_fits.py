@@ -100,7 +100,7 @@ def test_sets_that_are_too_small_for_all_rows_that_count(on_backend, loss, monke
 
 def test_wide_tables_within_a_time_limit(on_backend):
     X, y = digits(4000)
-    model = AdditiveSVC(device="cuda", tol=1e-4, random_state=0, time_limit=1e-9)
+    model = AdditiveSVC(device="cuda", tol=1e-4, random_state=0, time_limit=1e-9, C=1.0)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     assert not model.certified_
@@ -168,14 +168,16 @@ def test_what_a_device_has_no_kernels_for(on_backend):
     X, y = blobs(300)
     with pytest.raises(ValueError, match="no max_memory"):
         AdditiveClassifier(device="cuda", max_memory="1GB").fit(X, y)
-    model = AdditiveSVC(device="cuda").partial_fit(X, y, classes=[0, 1])
+    model = AdditiveSVC(device="cuda", C=1.0).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="partial_fit"):
         model.partial_fit(X, y)
     with pytest.raises(ValueError, match="no Spline with monotone"):
-        AdditiveSVC(Spline(monotone="increasing"), device="cuda").fit(X, y)
+        AdditiveSVC(Spline(monotone="increasing"), device="cuda", C=1.0).fit(X, y)
     rising = Spline(monotone="increasing")
-    model = AdditiveSVC(rising, loss="squared_hinge", device="auto", random_state=0).fit(X, y)
-    here = AdditiveSVC(rising, loss="squared_hinge", random_state=0).fit(X, y)
+    model = AdditiveSVC(rising, loss="squared_hinge", device="auto", random_state=0, C=1.0).fit(
+        X, y
+    )
+    here = AdditiveSVC(rising, loss="squared_hinge", random_state=0, C=1.0).fit(X, y)
     assert model.objective_ == here.objective_
 
 

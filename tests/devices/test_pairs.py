@@ -242,7 +242,7 @@ def test_predictions(backend, classes):
 def test_hinges_have_none(on_backend):
     X, f, _ = table(200)
     with pytest.raises(ValueError, match=r"AdditiveSVC has no surfaces .*AdditiveClassifier"):
-        AdditiveSVC(terms={("a", "b"): Pair()}, device="cuda").fit(X, f > 0)
+        AdditiveSVC(terms={("a", "b"): Pair()}, device="cuda", C=1.0).fit(X, f > 0)
 
 
 def test_arrays_on_a_gpu():

@@ -23,7 +23,7 @@ def curves(degree, n_features, n_outputs, gaps):
     if gaps:
         X[rng.random(X.shape) < 0.1] = np.nan
     term = Spline(n_bins=9, degree=degree, knots="uniform")
-    model = AdditiveSVC(term).fit(X[:200], np.arange(200) % 2)
+    model = AdditiveSVC(term, C=1.0).fit(X[:200], np.arange(200) % 2)
     (group,) = model._model.layout.groups
     return group, rng.normal(size=(n_outputs, *group.shape)), X
 
@@ -60,7 +60,7 @@ def test_what_is_left_to_the_general_kernel():
     assert UniformTables.of(group, tables, 1000) is None  # no room
     for degree, knots in [(0, "uniform"), (2, "uniform"), (1, "quantile")]:
         X = np.random.default_rng(0).normal(size=(200, 3))
-        model = AdditiveSVC(Spline(degree=degree, knots=knots))
+        model = AdditiveSVC(Spline(degree=degree, knots=knots), C=1.0)
         (group,) = model.fit(X, np.arange(200) % 2)._model.layout.groups
         assert UniformTables.of(group, np.zeros((1, *group.shape)), SHARED) is None
 

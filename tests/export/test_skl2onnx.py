@@ -61,7 +61,7 @@ def test_maps_from_classes_to_probabilities() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [AdditiveRegressor(), AdditiveSVR(), AdditiveSVC()])
+@pytest.mark.parametrize("estimator", [AdditiveRegressor(), AdditiveSVR(C=1.0), AdditiveSVC(C=1.0)])
 def test_other_estimators_behind_a_scaler(estimator: Any) -> None:
     X = table(500, 0)
     inside, y = X[NUMBERS].to_numpy(), X["a"].to_numpy() + X["few"].to_numpy()

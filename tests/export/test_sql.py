@@ -188,7 +188,7 @@ def test_what_cannot_be_exported() -> None:
     with pytest.raises(ValueError, match="keep names 'score'"):
         to_sql(model, "rows", keep=["id", "score"])
     X = np.random.default_rng(0).normal(size=(100, 1100))
-    wide = AdditiveSVC(random_state=0).fit(X, X[:, 0] > 0)
+    wide = AdditiveSVC(random_state=0, C=1.0).fit(X, X[:, 0] > 0)
     assert to_sql(wide, "rows", "duckdb")
     with pytest.raises(ValueError, match="2,200 columns in one step, and SQLite has at most 2,000"):
         to_sql(wide, "rows", "sqlite")

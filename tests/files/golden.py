@@ -64,10 +64,14 @@ def fitted(kind: str, X: Any) -> Any:
         model = splinear.AdditiveRegressor(terms=terms, loss="gamma", random_state=0)
         return model.fit(X, np.exp(np.sin(4 * first)))
     if kind == "svc":
-        return splinear.AdditiveSVC(few, random_state=0).fit(X, np.digitize(first, [0.3, 0.6]))
+        return splinear.AdditiveSVC(few, C=1.0, random_state=0).fit(
+            X, np.digitize(first, [0.3, 0.6])
+        )
     if kind == "svr":
         terms = {0: Spline(3, knots=[-1.0, 0.1, 1.0], degree=2), 1: Linear(), 2: "drop"}
-        return splinear.AdditiveSVR(terms=terms, warm_start=True, random_state=0).fit(X, first**2)
+        return splinear.AdditiveSVR(terms=terms, C=1.0, warm_start=True, random_state=0).fit(
+            X, first**2
+        )
     return splinear.SplineEmbedding(n_bins=3, knots="quantile").fit(np.nan_to_num(X))
 
 

@@ -133,7 +133,7 @@ def embedding(transformer: Any) -> Case:
 
 def searched() -> Case:
     X, y = numbers()
-    search = PathSearchCV(AdditiveSVC(random_state=0), Cs=3, cv=2).fit(X, y > 0)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=3, cv=2).fit(X, y > 0)
     return search.best_estimator_, X
 
 
@@ -144,10 +144,10 @@ MADE: dict[str, Callable[[], Case]] = {
     "texts": lambda: binary(None, "no", "yes, \u00e9"),
     "objects": lambda: binary(None, "a", "bb", dtype=object),
     "floats": lambda: binary(None, -1.0, 0.0, 2.0**60),
-    "small types": lambda: binary(AdditiveSVC(random_state=0), 1, 2, 3, dtype=np.int8),
+    "small types": lambda: binary(AdditiveSVC(random_state=0, C=1.0), 1, 2, 3, dtype=np.int8),
     "three classes": lambda: binary(None, "a", "b", "c"),
     "labels": lambda: labels(AdditiveClassifier(FEW, random_state=0)),
-    "labels of SVC": lambda: labels(AdditiveSVC(random_state=0)),
+    "labels of SVC": lambda: labels(AdditiveSVC(random_state=0, C=1.0)),
     "frame": from_frame,
     "pairs": pairs,
     "shaped": shaped,
@@ -155,8 +155,8 @@ MADE: dict[str, Callable[[], Case]] = {
     "squared error": lambda: regression(AdditiveRegressor(FEW, random_state=0), gaps=True),
     "poisson": lambda: regression(AdditiveRegressor(FEW, loss="poisson"), positive=True),
     "gamma": lambda: regression(AdditiveRegressor(FEW, loss="gamma"), positive=True),
-    "svr": lambda: regression(AdditiveSVR(warm_start=True, random_state=0)),
-    "sparse": lambda: of_sparse(AdditiveSVC(random_state=0)),
+    "svr": lambda: regression(AdditiveSVR(warm_start=True, random_state=0, C=1.0)),
+    "sparse": lambda: of_sparse(AdditiveSVC(random_state=0, C=1.0)),
     "sparse, log-loss": lambda: of_sparse(AdditiveClassifier(FEW, random_state=0)),
     "search": searched,
     "spline embedding": lambda: embedding(SplineEmbedding(knots="quantile")),

@@ -64,28 +64,28 @@ def test_every_function_reads_a_pipeline(pipeline, table):
 def test_names_are_those_that_the_last_step_sees(table):
     X, y = table
     steps = make_column_transformer((StandardScaler(), ["c"]), (PolynomialFeatures(), ["a"]))
-    pipeline = make_pipeline(steps, AdditiveSVC(random_state=0)).fit(X, y)
+    pipeline = make_pipeline(steps, AdditiveSVC(random_state=0, C=1.0)).fit(X, y)
     expected = ["standardscaler__c", "polynomialfeatures__1", "polynomialfeatures__a"]
     assert feature_names(pipeline)[:3] == expected
     steps.set_output(transform="pandas")
-    pipeline = make_pipeline(steps, AdditiveSVC(random_state=0)).fit(X, y)
+    pipeline = make_pipeline(steps, AdditiveSVC(random_state=0, C=1.0)).fit(X, y)
     assert feature_names(pipeline)[:3] == expected
     assert explain(pipeline, X).terms[:3] == tuple(expected)
 
 
 def test_steps_that_do_not_tell_names(table):
     X, y = table
-    pipeline = make_pipeline(FunctionTransformer(np.asarray), AdditiveSVC(random_state=0))
+    pipeline = make_pipeline(FunctionTransformer(np.asarray), AdditiveSVC(random_state=0, C=1.0))
     assert feature_names(pipeline.fit(X, y)) == ["x0", "x1", "x2"]
 
 
 def test_searches_stand_for_what_they_found(table):
     X, y = table
-    path = PathSearchCV(AdditiveSVC(random_state=0), Cs=[0.1, 1.0], cv=2).fit(X, y)
-    inner = make_pipeline(StandardScaler(), AdditiveSVC(random_state=0))
+    path = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=[0.1, 1.0], cv=2).fit(X, y)
+    inner = make_pipeline(StandardScaler(), AdditiveSVC(random_state=0, C=1.0))
     grid = GridSearchCV(inner, {"additivesvc__C": [0.1, 1.0]}, cv=2).fit(X, y)
     nested = make_pipeline(
-        StandardScaler(), PathSearchCV(AdditiveSVC(random_state=0), Cs=[0.1], cv=2)
+        StandardScaler(), PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=[0.1], cv=2)
     ).fit(X, y)
     for search in (path, grid, nested):
         found = explain(search, X)

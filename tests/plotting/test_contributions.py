@@ -110,7 +110,7 @@ def test_the_score_of_a_regression_is_named(table):
 
 def test_without_a_posterior_there_are_no_whiskers(table):
     X, y = table
-    model = AdditiveSVC(random_state=0).fit(X, y > 0)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X, y > 0)
     display = ContributionsDisplay.from_estimator(model, X.head(1))
     assert display.whiskers_ is None
     assert display.ax_.get_xlabel() == "margin of True"

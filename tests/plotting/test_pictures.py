@@ -301,7 +301,7 @@ def test_the_axis_names_its_unit(model, table, ten):
     two = y > 0
     for fit, unit in (
         (AdditiveClassifier(C=1.0).fit(X, two), "effect on the log-odds of True"),
-        (AdditiveSVC().fit(X, two), "effect on the margin of True"),
+        (AdditiveSVC(C=1.0).fit(X, two), "effect on the margin of True"),
         (AdditiveRegressor(C=1.0).fit(X, y), "effect on the rent"),
         (AdditiveRegressor(C=1.0, loss="gamma").fit(X, expit(y)), "effect on log of the rent"),
     ):
@@ -362,7 +362,7 @@ def test_some_classes_with_bands_and_surfaces(ten):
 
 def test_too_many_classes(table):
     X, _ = table
-    many = AdditiveSVC(random_state=0).fit(X[["rooms"]], np.arange(len(X)) % 11)
+    many = AdditiveSVC(random_state=0, C=1.0).fit(X[["rooms"]], np.arange(len(X)) % 11)
     with pytest.raises(ValueError, match=r"11 classes .* target=0, or some, target=\[0, 1\]"):
         CurvesDisplay.from_estimator(many, X[["rooms"]])
     assert drawn(many, X[["rooms"]], target=[10, 3]).lines_.shape == (1, 2)

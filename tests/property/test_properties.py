@@ -23,9 +23,9 @@ RULES = ["auto", "uniform", "quantile"]
 # 200, and Newton's method can prove 1e-30.
 CURVE = Spline(10)
 LOGISTIC = AdditiveClassifier(CURVE, C=1.0, tol=1e-18, random_state=0)
-HINGE = AdditiveSVC(CURVE, tol=1e-6, random_state=0)
+HINGE = AdditiveSVC(CURVE, tol=1e-6, random_state=0, C=1.0)
 SQUARED = AdditiveRegressor(CURVE, C=1.0, tol=1e-18, random_state=0)
-TUBE = AdditiveSVR(CURVE, tol=1e-6, random_state=0)
+TUBE = AdditiveSVR(CURVE, tol=1e-6, random_state=0, C=1.0)
 SMOOTH = [LOGISTIC, SQUARED]
 ALL = [LOGISTIC, HINGE, SQUARED, TUBE]
 
@@ -123,7 +123,7 @@ def test_repeated_rows_equal_weights(model, rule, n_bins):
 def test_quantile_knots_do_not_depend_on_the_unit_of_weights():
     X, y = make_rows()
     weights = np.random.default_rng(1).integers(1, 5, len(X))
-    model = AdditiveSVC(Spline(10, knots="quantile"), random_state=0)
+    model = AdditiveSVC(Spline(10, knots="quantile"), random_state=0, C=1.0)
     one = clone(model).fit(X, y, sample_weight=weights)
     other = clone(model).fit(X, y, sample_weight=weights / 1024)
     plain = clone(model).fit(X, y)
@@ -269,7 +269,7 @@ def test_the_type_of_whole_numbers_does_not_matter(dtype, rule):
     random = np.random.default_rng(0)
     X = random.integers(0, 2 if dtype is bool else 100, (200, 3))
     y = (X[:, 0] + X[:, 1] + random.normal(size=200) > X[:, :2].sum(axis=1).mean()).astype(int)
-    model = AdditiveSVC(Spline(10, knots=rule), random_state=0)
+    model = AdditiveSVC(Spline(10, knots=rule), random_state=0, C=1.0)
     plain = clone(model).fit(X.astype(float), y)
     other = clone(model).fit(X.astype(dtype), y)
     assert_allclose(parameters(other), parameters(plain), atol=1e-12)
@@ -283,7 +283,7 @@ def test_the_type_of_whole_numbers_does_not_matter(dtype, rule):
 def test_any_finite_column_has_a_curve(rule, values):
     x = np.array(values)[:, None]
     y = np.arange(len(x)) % 2
-    model = AdditiveSVC(Spline(6, knots=rule), random_state=0).fit(x, y)
+    model = AdditiveSVC(Spline(6, knots=rule), random_state=0, C=1.0).fit(x, y)
     places = knots(model, 0)
     assert np.all(np.diff(places) > 0)
     assert np.isfinite(model.decision_function(x)).all()

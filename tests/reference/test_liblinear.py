@@ -108,7 +108,7 @@ def test_same_optimum_as_liblinear(curve, real_data):
 def test_gaps_and_levels_have_the_same_optimum(loss, tol, with_gaps):
     X, y, terms = with_gaps
     ours = AdditiveSVC(
-        Spline(8), terms=terms, loss=loss, tol=tol, max_iter=50_000, random_state=0
+        Spline(8), terms=terms, loss=loss, tol=tol, max_iter=50_000, random_state=0, C=1.0
     ).fit(X, y)
     table = ours._read_table(X).whole()
     theirs, scores = _liblinear(phi_of(ours, table), y, loss, 1.0)
@@ -127,6 +127,7 @@ def test_squared_hinge_has_the_same_optimum(order, real_data):
         tol=1e-7,
         max_iter=20_000,
         random_state=0,
+        C=1.0,
     ).fit(X, y)
     theirs, scores = _liblinear(phi_of(ours, X), y, "squared_hinge", 1.0)
     assert ours.objective_ == pytest.approx(theirs, rel=1e-4)
@@ -176,7 +177,9 @@ def test_logistic_with_gaps_and_levels_has_the_same_optimum(with_gaps):
 def test_intercept_scaling_is_liblinears(bias):
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:300], np.where(y[:300] > 0, 1, -1)
-    ours = AdditiveSVC(intercept_scaling=bias, tol=1e-7, max_iter=5000, random_state=0).fit(X, y)
+    ours = AdditiveSVC(intercept_scaling=bias, tol=1e-7, max_iter=5000, random_state=0, C=1.0).fit(
+        X, y
+    )
     theirs, scores = _liblinear(phi_of(ours, X), y, "hinge", 1.0, bias)
     assert ours.objective_ == pytest.approx(theirs, rel=1e-5)
     np.testing.assert_allclose(ours.decision_function(X), scores, atol=1e-2)

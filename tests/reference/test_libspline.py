@@ -108,7 +108,7 @@ def _train(phi, y, C, passes):
 
 def _ours(curve, X, y):
     """Our model, and LIBSPLINE's features of the same rows."""
-    model = AdditiveSVC(curve, tol=1e-8, max_iter=50_000, random_state=0).fit(X, y)
+    model = AdditiveSVC(curve, tol=1e-8, max_iter=50_000, random_state=0, C=1.0).fit(X, y)
     own, phi = explicit(model._model.layout, X), _features(X, curve)
     if isinstance(curve, Spline):
         # The last bin of the recursion is open on the right: no value may be its end.

@@ -549,7 +549,7 @@ def test_sparse_tables(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = sparse.random(300, 80, 0.1, format="csr", random_state=0)
     y = np.asarray(X.sum(axis=1)).ravel() + 0.1 * rng.normal(size=300) > 3.9
-    model = AdditiveSVC(random_state=0).fit(X, y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
     text, page = written(tmp_path, model, X, y)
     check_structure(text, page)
     assert "30 more terms" in page.words

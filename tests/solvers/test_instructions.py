@@ -183,7 +183,7 @@ def test_scores_of_many_features_with_knots(instructions, monkeypatch):
     X[:, ::3] = np.exp(2 * random.standard_normal((200, 200), dtype=np.float32))
     y = X[:, 1] + X[:, 2] > 1.0
     monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", instructions)
-    model = AdditiveSVC(Spline(20), tol=1e-2, random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(20), tol=1e-2, random_state=0, C=1.0).fit(X, y)
     [group] = model._model.layout.groups
     warped = [group.embedding.axes.knots_of(j) is not None for j in range(600)]
     assert 100 < sum(warped) < 300
@@ -223,8 +223,8 @@ def test_sparse_rows_reach_the_same_optimum(degree, order, n_bins, monkeypatch):
     found = {}
     for name in (*FAST, "reference"):
         monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", name)
-        model = AdditiveSVC(curve, tol=1e-4, random_state=0).fit(X, y)
-        again = AdditiveSVC(curve, tol=1e-4, random_state=0, n_jobs=2).fit(X, y)
+        model = AdditiveSVC(curve, tol=1e-4, random_state=0, C=1.0).fit(X, y)
+        again = AdditiveSVC(curve, tol=1e-4, random_state=0, n_jobs=2, C=1.0).fit(X, y)
         np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
         assert model.certified_
         found[name] = model

@@ -34,7 +34,7 @@ def numbers() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def rows(numbers: tuple[np.ndarray, np.ndarray]) -> TrainingRows:
     X, signal = numbers
-    layout = AdditiveSVC(CURVE, max_iter=1000).fit(X, signal > 0)._model.layout
+    layout = AdditiveSVC(CURVE, max_iter=1000, C=1.0).fit(X, signal > 0)._model.layout
     return TrainingRows.prepare(open_table(X), layout)
 
 

@@ -71,7 +71,7 @@ def test_no_score_is_farther_from_its_codes(mixed: Callable) -> None:
 def test_codes_half_a_step_from_their_values() -> None:
     """The bound is reached: one feature, values in the middle between two codes."""
     X = np.concatenate([[0.0, 1.0], np.random.default_rng(0).uniform(size=1000)])[:, None]
-    model = AdditiveSVC(Spline(4, knots="uniform"), random_state=0)
+    model = AdditiveSVC(Spline(4, knots="uniform"), random_state=0, C=1.0)
     model.fit(X, X[:, 0] > 0.5)
     layout = model._model.layout
     step = 1.0 / layout.groups[0].grid.steps

@@ -133,7 +133,9 @@ def test_a_file_without_codes_is_read_as_in_fit(shops, tmp_path):
         assert_array_equal(model.predict(tmp_path / "new.csv"), model.predict(part))
 
 
-@pytest.mark.parametrize("estimator", [AdditiveRegressor(), AdditiveSVC(random_state=0)], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [AdditiveRegressor(), AdditiveSVC(random_state=0, C=1.0)], ids=repr
+)
 def test_padded_numbers_where_numbers_were(estimator, shops, tmp_path):
     X, y = shops[["size"]], shops["y"] > 1
     X.to_csv(tmp_path / "train.csv", index=False)
@@ -156,7 +158,7 @@ def test_later_chunks_of_partial_fit_are_read_as_the_first(shops, tmp_path):
     first.to_csv(tmp_path / "1.csv", index=False)
     second.to_csv(tmp_path / "2.csv", index=False)
     y = shops["y"] > 1
-    by_file, by_frame = AdditiveSVC(random_state=0), AdditiveSVC(random_state=0)
+    by_file, by_frame = AdditiveSVC(random_state=0, C=1.0), AdditiveSVC(random_state=0, C=1.0)
     for path, X in (("1.csv", first), ("2.csv", second)):
         by_file.partial_fit(tmp_path / path, y[X.index], classes=[False, True])
         by_frame.partial_fit(X, y[X.index], classes=[False, True])

@@ -93,10 +93,10 @@ KINDS = [
 def test_a_file_gives_the_model_of_the_array(kind, files, monkeypatch):
     monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 1000)  # 250 rows per chunk
     source, target = files[kind]
-    expected = AdditiveSVC(random_state=0).fit(X, Y)
+    expected = AdditiveSVC(random_state=0, C=1.0).fit(X, Y)
     # LIBSVM files are sparse, and their zeros count for nothing unless one says so.
     curve = Spline(through_zero=False) if "libsvm" in kind else None
-    model = AdditiveSVC(curve, random_state=0).fit(source, target)
+    model = AdditiveSVC(curve, random_state=0, C=1.0).fit(source, target)
     np.testing.assert_array_equal(parameters(model), parameters(expected))
     np.testing.assert_array_equal(model.predict(source), expected.predict(X))
     assert model.score(source, target) == expected.score(X, Y)
@@ -163,15 +163,15 @@ def test_text_as_classes_and_whole_numbers_as_features(tmp_path):
     words = np.where(whole[:, 0] > 0, "well", "ill")
     table = as_table(whole, pa.array(words).dictionary_encode())
     pq.write_table(table, tmp_path / "x.parquet")
-    model = AdditiveSVC(random_state=0).fit(tmp_path / "x.parquet", "sick")
-    expected = AdditiveSVC(random_state=0).fit(whole, words)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(tmp_path / "x.parquet", "sick")
+    expected = AdditiveSVC(random_state=0, C=1.0).fit(whole, words)
     assert list(model.classes_) == ["ill", "well"]
     np.testing.assert_array_equal(parameters(model), parameters(expected))
 
 
 def test_columns_are_found_by_name(files, tmp_path):
     source, target = files["parquet"]
-    model = AdditiveSVC(random_state=0).fit(source, target)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(source, target)
     mixed = as_table(X, Y).select(["sick", "weight", "age", "height", "dose"])
     mixed = mixed.append_column("remark", pa.array(["none"] * len(X)))
     pq.write_table(mixed, tmp_path / "mixed.parquet")
@@ -236,7 +236,7 @@ def test_sparse_entries_on_disk_are_those_in_memory(words):
     counts = counts.copy()
     counts.data[::50] = np.nan
     terms = {3: Hermite(2), 7: Spline(4), 9: "drop"}
-    layout = AdditiveSVC(terms=terms, random_state=0).fit(counts, y)._model.layout
+    layout = AdditiveSVC(terms=terms, random_state=0, C=1.0).fit(counts, y)._model.layout
     assert len(layout.groups) > 3
     memory, disk = (
         TrainingRows.prepare(
@@ -260,7 +260,7 @@ def test_sparse_entries_on_disk_are_those_in_memory(words):
 def test_nothing_but_zeros_on_disk():
     blocks = MemoryPlan(rows_per_block=64)
     empty = csr_array((200, 3))
-    layout = AdditiveSVC(random_state=0).fit(empty, np.arange(200) % 2)._model.layout
+    layout = AdditiveSVC(random_state=0, C=1.0).fit(empty, np.arange(200) % 2)._model.layout
     rows = TrainingRows.prepare(open_table(empty), layout, plan=blocks)
     assert not rows.scores(np.ones((1, layout.n_parameters))).any()
 
@@ -269,7 +269,7 @@ def test_negative_numbers_in_a_libsvm_file(tmp_path):
     (tmp_path / "x.svm").write_text("0 1:1.5\n1 2:-3\n0 1:2\n1 2:4\n")
     message = r"contains -3 in column 1; .*for a file, by Spline\(through_zero=False\)"
     fails(tmp_path / "x.svm", None, message)
-    model = AdditiveSVC(Spline(through_zero=False)).fit(tmp_path / "x.svm")
+    model = AdditiveSVC(Spline(through_zero=False), C=1.0).fit(tmp_path / "x.svm")
     dense = [[1.5, 0], [0, -3], [2, 0], [0, 4]]
     assert model.score(dense, [0, 1, 0, 1]) == model.score(tmp_path / "x.svm")
 
@@ -277,7 +277,9 @@ def test_negative_numbers_in_a_libsvm_file(tmp_path):
 def test_zeros_at_the_end_of_a_libsvm_file(tmp_path):
     dense = np.abs(X[:300]) + 0.1
     dump_svmlight_file(dense, Y[:300], str(tmp_path / "train.svm"), zero_based=False)
-    model = AdditiveSVC(Spline(through_zero=False), random_state=0).fit(tmp_path / "train.svm")
+    model = AdditiveSVC(Spline(through_zero=False), random_state=0, C=1.0).fit(
+        tmp_path / "train.svm"
+    )
     dense[:50, 3] = 0.0
     dump_svmlight_file(dense[:50], Y[:50], str(tmp_path / "test.svm"), zero_based=False)
     np.testing.assert_array_equal(model.predict(tmp_path / "test.svm"), model.predict(dense[:50]))
@@ -307,16 +309,16 @@ def test_later_files_count_indices_as_the_first(zero_based, tmp_path):
     less = dense[:100].copy()
     less[:, 0] = 0.0
     dump_svmlight_file(less, Y[:100], str(tmp_path / "test.svm"), zero_based=zero_based)
-    model = AdditiveSVC(random_state=0).fit(tmp_path / "train.svm")
+    model = AdditiveSVC(random_state=0, C=1.0).fit(tmp_path / "train.svm")
     expected = model.decision_function(csr_array(less))
     path = tmp_path / "test.svm"
     np.testing.assert_allclose(model.decision_function(path), expected, atol=1e-12)
     assert model.score(path) == model.score(csr_array(less), Y[:100])
     parts = contributions(model, csr_array(less))
     np.testing.assert_allclose(contributions(model, path), parts, atol=1e-12)
-    goes_on = AdditiveSVC(random_state=0)
+    goes_on = AdditiveSVC(random_state=0, C=1.0)
     goes_on.partial_fit(tmp_path / "train.svm", Y[:300], classes=[0, 1]).partial_fit(path, Y[:100])
-    same = AdditiveSVC(random_state=0)
+    same = AdditiveSVC(random_state=0, C=1.0)
     same.partial_fit(csr_array(dense), Y[:300], classes=[0, 1])
     same.partial_fit(csr_array(less), Y[:100])
     np.testing.assert_allclose(parameters(goes_on), parameters(same), atol=1e-12)
@@ -327,7 +329,7 @@ def test_later_files_count_indices_as_the_first(zero_based, tmp_path):
 
 
 def test_an_index_0_where_the_first_is_1(files, tmp_path):
-    model = AdditiveSVC(Hermite(2), random_state=0).fit(files["libsvm"][0])
+    model = AdditiveSVC(Hermite(2), random_state=0, C=1.0).fit(files["libsvm"][0])
     with pytest.raises(ValueError, match=r"zero\.libsvm has the index 0, but its indices should b"):
         model.predict(files["libsvm from 0"][0])
     with pytest.raises(ValueError, match=r"zero\.libsvm has the index 0, but"):
@@ -348,7 +350,7 @@ def test_libsvm_in_small_pieces(files, monkeypatch):
 
 def test_contributions_of_a_file(files):
     source, target = files["parquet"]
-    model = AdditiveSVC(random_state=0).fit(source, target)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(source, target)
     np.testing.assert_allclose(
         contributions(model, source).sum(axis=1) + base_value(model),
         model.decision_function(source),
@@ -379,7 +381,7 @@ def test_an_unknown_ending(tmp_path):
 def test_a_file_of_another_format(name, tmp_path):
     (tmp_path / name).write_bytes(b"this is a letter, and no table\n" * 5)
     with pytest.raises(ValueError, match=rf"{re.escape(name)}(, line 1)? is not") as caught:
-        AdditiveSVC().fit(tmp_path / name, Y)
+        AdditiveSVC(C=1.0).fit(tmp_path / name, Y)
     assert str(tmp_path) in str(caught.value)
 
 
@@ -444,7 +446,7 @@ def test_columns_without_numbers_are_named(tmp_path):
     fails(tmp_path / "x.parquet", "sick", "columns hold dates, times or intervals: day")
     pq.write_table(table.drop_columns(["day"]), tmp_path / "x.parquet")
     fails(tmp_path / "x.parquet", "sick", "columns hold neither numbers nor text: list")
-    model = AdditiveSVC(random_state=0).fit(X, Y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X, Y)
     model.feature_names_in_ = np.array(["age", "dose", "height", "color"], dtype=object)
     pq.write_table(table.drop_columns(["day", "list"]), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=r"numeric, as it was in fit, but .*: color"):
@@ -457,7 +459,7 @@ def test_missing_values_are_found(tmp_path):
     pq.write_table(table.set_column(2, "height", height), tmp_path / "x.parquet")
     path = tmp_path / "x.parquet"
     fails(path, "sick", r"NaN in column 'height' \(first in row 700\)", missing="error")
-    assert AdditiveSVC(random_state=0).fit(path, "sick").terms_[2].had_missing
+    assert AdditiveSVC(random_state=0, C=1.0).fit(path, "sick").terms_[2].had_missing
     sick = pa.array([*Y[:700], None, *Y[701:]])
     pq.write_table(table.set_column(4, "sick", sick), tmp_path / "y.parquet")
     fails(tmp_path / "y.parquet", "sick", "column 'sick' of .* has missing values")
@@ -468,7 +470,7 @@ def test_infinity_in_a_later_file(files, tmp_path):
     bad[7, 2] = np.inf
     np.save(tmp_path / "bad.npy", bad)
     fails([tmp_path / "all.npy", tmp_path / "bad.npy"], [*Y, *Y[:400]], "column 2 .*row 1507")
-    model = AdditiveSVC(random_state=0).fit(X, Y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X, Y)
     with pytest.raises(ValueError, match=r"infinity in column 2 \(first in row 7\)"):
         model.predict([tmp_path / "bad.npy"])
 
@@ -496,11 +498,11 @@ def test_no_rows(tmp_path):
 def test_what_needs_memory_says_so(files):
     source, target = files["parquet"]
     with pytest.raises(ValueError, match="PathSearchCV needs X in memory, or as a"):
-        PathSearchCV(AdditiveSVC()).fit(source, target)
+        PathSearchCV(AdditiveSVC(C=1.0)).fit(source, target)
 
 
 def test_other_numbers_of_columns_at_predict(files, tmp_path):
-    model = AdditiveSVC(random_state=0).fit(X[:, :3], Y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(X[:, :3], Y)
     for kind in ("one .npy", "libsvm"):
         with pytest.raises(ValueError, match="has 4 features, but AdditiveSVC is expecting 3"):
             model.predict(files[kind][0])

@@ -26,7 +26,7 @@ X_GOOD, Y_GOOD = X_GOOD[:120], Y_GOOD[:120]
 
 CLASSIFIERS = [AdditiveClassifier, AdditiveSVC]
 ESTIMATORS = [*CLASSIFIERS, AdditiveRegressor, AdditiveSVR]
-FIXED = [AdditiveClassifier(C=1.0, random_state=0), AdditiveSVC(random_state=0)]
+FIXED = [AdditiveClassifier(C=1.0, random_state=0), AdditiveSVC(random_state=0, C=1.0)]
 
 by_name = pytest.mark.parametrize("estimator", ESTIMATORS)
 every_classifier = pytest.mark.parametrize("estimator", CLASSIFIERS)
@@ -131,12 +131,12 @@ def test_text_names_the_columns():
     X = pd.DataFrame({"size": [1.0, 2, 3, 4], "color": pd.Categorical(["r", "g", "r", "b"])})
     with pytest.raises(ValueError, match="color"):
         SplineEmbedding().fit(X)
-    numbers = AdditiveSVC(random_state=0).fit(X.assign(color=1.0), [0, 1, 0, 1])
+    numbers = AdditiveSVC(random_state=0, C=1.0).fit(X.assign(color=1.0), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="these columns hold text or categories: color"):
         numbers.predict(X)
     with pytest.raises(ValueError, match="these columns hold text or categories: color"):
-        AdditiveSVC(categorical_features=None).fit(X, [0, 1, 0, 1])
-    assert AdditiveSVC().fit([["a"], ["b"]], [0, 1]).terms_[0].levels == ("a", "b")
+        AdditiveSVC(categorical_features=None, C=1.0).fit(X, [0, 1, 0, 1])
+    assert AdditiveSVC(C=1.0).fit([["a"], ["b"]], [0, 1]).terms_[0].levels == ("a", "b")
 
 
 @by_name
@@ -349,7 +349,7 @@ def test_all_columns_constant(estimator):
     if estimator is AdditiveRegressor:
         np.testing.assert_allclose(model.predict([[1, 1]]), 5 / 6)
     if estimator is AdditiveSVC:
-        plain = AdditiveSVC(fit_intercept=False).fit(np.ones((6, 2)), y)
+        plain = AdditiveSVC(fit_intercept=False, C=1.0).fit(np.ones((6, 2)), y)
         np.testing.assert_array_equal(plain.decision_function(np.ones((2, 2))), 0.0)
 
 
@@ -358,7 +358,7 @@ def test_a_hundred_thousand_columns():
     X = random.random((40, 100_000), dtype=np.float32)
     y = np.arange(40) % 2
     X[:, 7] = y
-    model = AdditiveSVC(Spline(10, knots="uniform"), random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(10, knots="uniform"), random_state=0, C=1.0).fit(X, y)
     assert model.score(X, y) == 1.0
     assert len(model.terms_) == 100_000
     assert np.ptp(model.terms_[7].coef) > 5 * np.ptp(model.terms_[8].coef)
@@ -438,8 +438,8 @@ class OfText(list):
 def test_arrays_that_do_not_know_their_device_are_here():
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "yes", "no")
-    expected = AdditiveSVC(random_state=0).fit(X, y)
-    found = AdditiveSVC(random_state=0).fit(X, OfText(y))
+    expected = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
+    found = AdditiveSVC(random_state=0, C=1.0).fit(X, OfText(y))
     assert_array_equal(found.decision_function(X), expected.decision_function(X))
 
 
@@ -449,7 +449,7 @@ def test_names_of_frames_that_scikit_learn_does_not_know(monkeypatch):
     random = np.random.default_rng(0)
     X = polars.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60)})
     y = random.integers(0, 2, 60)
-    expected = AdditiveSVC(random_state=0).fit(X, y)
+    expected = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
 
     def names_of(frame):  # as scikit-learn 1.7 does
         asked = getattr(frame, "__dataframe__", None)
@@ -458,7 +458,7 @@ def test_names_of_frames_that_scikit_learn_does_not_know(monkeypatch):
     monkeypatch.delattr(polars.DataFrame, "__dataframe__", raising=False)
     monkeypatch.setattr("splinear.tables.checks.get_feature_names", names_of)
     monkeypatch.setattr("sklearn.utils.validation._get_feature_names", names_of)
-    found = AdditiveSVC(random_state=0).fit(X, y)
+    found = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
     assert found.feature_names_in_.tolist() == ["a", "b"]
     assert_array_equal(found.decision_function(X), expected.decision_function(X))
     with pytest.raises(ValueError, match="feature names should match"):
@@ -473,8 +473,8 @@ def test_one_column_is_no_table(library):
     else:
         column = pytest.importorskip(library).Series(column)
     with pytest.raises(ValueError, match=r"one column or row, a .*select a table, for example"):
-        AdditiveSVC().fit(column, np.arange(20) % 2)
-    model = AdditiveSVC().fit(np.arange(20.0)[:, None], np.arange(20) % 2)
+        AdditiveSVC(C=1.0).fit(column, np.arange(20) % 2)
+    model = AdditiveSVC(C=1.0).fit(np.arange(20.0)[:, None], np.arange(20) % 2)
     with pytest.raises(ValueError, match="Expected 2D array"):
         model.predict(column)
 

@@ -151,7 +151,7 @@ def test_binary_columns_are_a_linear_model():
     )
     X = sparse.csr_array(ones.toarray())  # indices of 32 bits, as LinearSVC of old wants them
     y = np.where(X[:, [0]].toarray().ravel() + random.normal(0, 0.4, 200) > 0.5, 1, -1)
-    spline = AdditiveSVC(tol=1e-8, random_state=0).fit(X, y)
+    spline = AdditiveSVC(tol=1e-8, random_state=0, C=1.0).fit(X, y)
     line = LinearSVC(loss="hinge", tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
     assert_allclose(spline.decision_function(X), line.decision_function(X), atol=2e-3)
     assert all(len(term.knots) == 2 for term in spline.terms_)
@@ -208,7 +208,7 @@ def test_fit_is_that_of_the_dense_table(counts, curve):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_optimum_is_that_of_liblinear(counts, loss):
     X, y = counts
-    model = AdditiveSVC(loss=loss, tol=1e-7, random_state=0).fit(sparse.csr_array(X), y)
+    model = AdditiveSVC(loss=loss, tol=1e-7, random_state=0, C=1.0).fit(sparse.csr_array(X), y)
     phi = embedded(X, Spline(10))
     line = LinearSVC(loss=loss, dual=True, tol=1e-9, max_iter=10**6, random_state=0).fit(phi, y)
     margin = (2 * y - 1) * line.decision_function(phi)
@@ -219,7 +219,7 @@ def test_optimum_is_that_of_liblinear(counts, loss):
 
 def test_every_form_of_the_matrix_is_the_same(counts):
     X, y = counts
-    expected = AdditiveSVC(random_state=0).fit(sparse.csr_array(X), y)
+    expected = AdditiveSVC(random_state=0, C=1.0).fit(sparse.csr_array(X), y)
     shuffled = sparse.csr_matrix(X)
     for i in range(len(X)):  # columns descending
         here = slice(shuffled.indptr[i], shuffled.indptr[i + 1])
@@ -246,7 +246,7 @@ def test_every_form_of_the_matrix_is_the_same(counts):
         sparse.csr_array(X.astype(np.int16)),
         sparse.csr_array(X.astype(np.float32)),
     ):
-        model = AdditiveSVC(random_state=0).fit(other, y)
+        model = AdditiveSVC(random_state=0, C=1.0).fit(other, y)
         assert_array_equal(parameters(model), parameters(expected))
         assert_array_equal(
             model.decision_function(other), expected.decision_function(sparse.csr_array(X))
@@ -272,11 +272,11 @@ def test_norms_that_classes_share_change_no_bit(counts, monkeypatch):
         return norms(*given_)
 
     monkeypatch.setattr(_core, "squared_norms", counted)
-    shared = AdditiveSVC(random_state=0).fit(X, y)
+    shared = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
     assert len(calls) == 1
     in_unit = TrainingRows.in_unit
     monkeypatch.setattr(TrainingRows, "in_unit", lambda *given_: (in_unit(*given_)[0], None))
-    own = AdditiveSVC(random_state=0).fit(X, y)
+    own = AdditiveSVC(random_state=0, C=1.0).fit(X, y)
     assert_array_equal(parameters(shared), parameters(own))
     assert shared.n_iter_ == own.n_iter_
 
@@ -287,16 +287,16 @@ def test_several_classes_weights_folds_and_calibration():
     y = y[:600]
     weights = np.random.default_rng(0).integers(0, 3, 600).astype(float)
     smooth = AdditiveClassifier(C=1.0, random_state=0).fit(X, y, weights)
-    calibrated = CalibratedClassifierCV(AdditiveSVC(random_state=0), cv=2).fit(X, y)
+    calibrated = CalibratedClassifierCV(AdditiveSVC(random_state=0, C=1.0), cv=2).fit(X, y)
     for model in (smooth, calibrated):
         assert model.score(X, y) > 0.95
         assert model.predict_proba(X).shape == (600, 10)
     repeated = np.repeat(np.arange(600), weights.astype(int))
-    again = AdditiveSVC(tol=1e-5, random_state=0).fit(X[repeated], y[repeated])
-    model = AdditiveSVC(tol=1e-5, random_state=0).fit(X, y, weights)
+    again = AdditiveSVC(tol=1e-5, random_state=0, C=1.0).fit(X[repeated], y[repeated])
+    model = AdditiveSVC(tol=1e-5, random_state=0, C=1.0).fit(X, y, weights)
     assert model.score(X, y) > 0.95
     assert_allclose(again.objective_, model.objective_, rtol=1e-4)
-    search = PathSearchCV(AdditiveSVC(random_state=0), Cs=[0.1, 1.0], cv=3).fit(X, y)
+    search = PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=[0.1, 1.0], cv=3).fit(X, y)
     assert search.score(X, y) > 0.95
 
 
@@ -326,13 +326,13 @@ def test_regression(counts):
 
 def test_training_goes_on(counts):
     X, y = sparse.csr_array(counts[0]), counts[1]
-    model = AdditiveSVC(random_state=0).partial_fit(X[:150], y[:150], classes=[0, 1])
+    model = AdditiveSVC(random_state=0, C=1.0).partial_fit(X[:150], y[:150], classes=[0, 1])
     model.partial_fit(X[150:], y[150:])
     assert model.score(X, y) > 0.7
-    dense = AdditiveSVC(random_state=0).partial_fit(counts[0], y, classes=[0, 1])
+    dense = AdditiveSVC(random_state=0, C=1.0).partial_fit(counts[0], y, classes=[0, 1])
     with pytest.raises(ValueError, match="begun with dense rows"):
         dense.partial_fit(X, y)
-    warm = AdditiveSVC(warm_start=True, tol=1e-4, random_state=0).fit(X, y)
+    warm = AdditiveSVC(warm_start=True, tol=1e-4, random_state=0, C=1.0).fit(X, y)
     assert warm.fit(X, y).n_iter_ <= 1
 
 
@@ -343,7 +343,7 @@ def test_a_million_columns_cost_nothing():
     y = random.integers(0, 2, 500)
     X = X + sparse.csr_array((y.astype(float), (range(500), [5] * 500)), shape=X.shape)
     began = time.process_time()
-    model = AdditiveSVC(Spline(2), random_state=0).fit(X, y)
+    model = AdditiveSVC(Spline(2), random_state=0, C=1.0).fit(X, y)
     assert time.process_time() - began < 60  # about three
     assert model.score(X, y) > 0.9
     assert len(model.terms_) == 1_000_000
@@ -354,7 +354,9 @@ def test_a_million_columns_cost_nothing():
 
 
 @pytest.mark.parametrize("degree", [0, 1, 3])
-@pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveClassifier(), AdditiveClassifier(C=1.0)])
+@pytest.mark.parametrize(
+    "model", [AdditiveSVC(C=1.0), AdditiveClassifier(), AdditiveClassifier(C=1.0)]
+)
 def test_columns_of_zeros_change_nothing_and_have_few_coefficients(model, degree, counts):
     """Hashed text is mostly such columns, and a Newton step costs as much as its coefficients."""
     X, y = sparse.csr_array(counts[0]), counts[1]
@@ -407,7 +409,7 @@ def test_nan_that_is_stored_is_a_gap(gaps, kind):
 
 def test_gaps_that_fit_has_not_seen(counts, gaps):
     X, y = counts
-    model = AdditiveSVC(random_state=0).fit(sparse.csr_array(X), y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(sparse.csr_array(X), y)
     new = gaps[0]
     rows = sparse.csr_array(new)
     assert np.isnan(rows.data).any()
@@ -426,7 +428,7 @@ def test_gaps_that_fit_has_not_seen(counts, gaps):
 def test_scores_of_sparse_rows_are_those_of_dense_ones(counts, extrapolation, through_zero):
     X, y = counts
     curve = Spline(10, extrapolation=extrapolation, through_zero=through_zero)
-    model = AdditiveSVC(curve, random_state=0).fit(X[:150], y[:150] + X[:150, 1].clip(0, 1))
+    model = AdditiveSVC(curve, random_state=0, C=1.0).fit(X[:150], y[:150] + X[:150, 1].clip(0, 1))
     rows = np.vstack([X, 2 * X + 1])
     assert_allclose(
         model.decision_function(sparse.csr_array(rows)), model.decision_function(rows), atol=1e-9
@@ -435,7 +437,9 @@ def test_scores_of_sparse_rows_are_those_of_dense_ones(counts, extrapolation, th
 
 def test_values_beyond_the_range_are_refused_on_request(counts):
     X, y = counts
-    model = AdditiveSVC(Spline(extrapolation="error"), random_state=0).fit(sparse.csr_array(X), y)
+    model = AdditiveSVC(Spline(extrapolation="error"), random_state=0, C=1.0).fit(
+        sparse.csr_array(X), y
+    )
     model.decision_function(sparse.csr_array(X))
     X = X.copy()
     X[4, 3] = 1e6
@@ -449,7 +453,7 @@ def test_values_beyond_the_range_are_refused_on_request(counts):
 def test_contributions_and_importances(counts):
     X, y = counts
     few = sparse.csr_array(X)
-    model = AdditiveSVC(random_state=0).fit(few, y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(few, y)
     parts = contributions(model, few, center=False)
     assert sparse.issparse(parts)
     assert parts.nnz <= few.nnz
@@ -471,7 +475,7 @@ def test_contributions_of_several_classes_want_a_target(counts):
     X, _ = counts
     y = np.minimum(X[:, 0], 2).astype(int)
     few = sparse.csr_array(X)
-    model = AdditiveSVC(random_state=0).fit(few, y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(few, y)
     with pytest.raises(ValueError, match="target must be given"):
         contributions(model, few, center=False)
     assert_allclose(
@@ -492,11 +496,11 @@ def test_negative_values(counts):
     X[4, 3] = -2.5
     few = sparse.csr_array(X)
     with pytest.raises(ValueError, match=r"contains -2.5 in column 3; .*Use Hermite or Fourier"):
-        AdditiveSVC().fit(few, y)
+        AdditiveSVC(C=1.0).fit(few, y)
     with pytest.raises(ValueError, match=r"contains -2.5 in column 3"):
         SplineEmbedding().fit(few)
     for curve in (Fourier(3), Hermite(3)):
-        model = AdditiveSVC(curve, random_state=0).fit(few, y)
+        model = AdditiveSVC(curve, random_state=0, C=1.0).fit(few, y)
         x, _ = shape_function(model, 3)
         assert_array_equal(x[[0, -1]], [-2.5, X[:, 3].max()])
         at = shape_function(model, 3, [-1.0, 0.0, 1.0])[1]
@@ -548,14 +552,14 @@ def test_nan_and_infinity_are_named(counts):
         X = counts[0].copy()
         X[11, 5] = value
         message = rf"contains {found} in column 5 \(first in row 11\)"
-        model = AdditiveSVC(missing="error")
+        model = AdditiveSVC(missing="error", C=1.0)
         with pytest.raises(ValueError, match=message):
             model.fit(sparse.csr_array(X), y)
         model.fit(sparse.csr_array(counts[0]), y)
         with pytest.raises(ValueError, match=message):
             model.predict(sparse.csr_array(X))
     with pytest.raises(ValueError, match="infinity in column 5"):
-        AdditiveSVC().fit(sparse.csr_array(X), y)
+        AdditiveSVC(C=1.0).fit(sparse.csr_array(X), y)
 
 
 def test_transformer_of_dense_rows_refuses_sparse_ones(counts):
@@ -590,8 +594,8 @@ def test_sparse_equals_dense(seed, degree, order):
 def test_a_constant_column_changes_nothing(counts):
     X, y = counts
     more = np.column_stack([X, np.full(len(X), 4.0)])
-    plain = AdditiveSVC(random_state=0).fit(sparse.csr_array(X), y)
-    wider = AdditiveSVC(random_state=0).fit(sparse.csr_array(more), y)
+    plain = AdditiveSVC(random_state=0, C=1.0).fit(sparse.csr_array(X), y)
+    wider = AdditiveSVC(random_state=0, C=1.0).fit(sparse.csr_array(more), y)
     for one, other in zip(plain.terms_, wider.terms_[:-1], strict=True):
         assert_array_equal(one.coef, other.coef)
     assert not wider.terms_[-1].coef.any()
@@ -604,4 +608,4 @@ def test_columns_that_are_not_there_are_refused(counts, form):
     broken = form(X)
     broken.indices[3] = 10_000
     with pytest.raises(ValueError, match="indices must be <"):
-        AdditiveSVC().fit(broken, y)
+        AdditiveSVC(C=1.0).fit(broken, y)

@@ -152,8 +152,8 @@ def test_some_rows_of_some_columns(form, forms, rows):
 def test_all_forms_give_the_same_model(form, forms, rows):
     y = rows[:, 0] + (rows[:, 1] > 0.5) > 0.4
     curve_form = "sparse" if "sparse" in form else "array"
-    expected = AdditiveSVC(random_state=0).fit(forms[curve_form], y)
-    model = AdditiveSVC(random_state=0).fit(forms[form], y)
+    expected = AdditiveSVC(random_state=0, C=1.0).fit(forms[curve_form], y)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(forms[form], y)
     assert_array_equal(model._model.parameters, expected._model.parameters)
     assert_array_equal(model.decision_function(forms[form]), expected.decision_function(rows))
 
@@ -212,16 +212,16 @@ def test_kinds_of_columns():
     assert open_table(frame.to_arrow()).kinds == expected
     assert open_table(frame.to_pandas().drop(columns="lists")).kinds == expected[:-1]
     with pytest.raises(ValueError, match="hold neither numbers nor text: lists"):
-        AdditiveSVC().fit(frame.drop("day"), data["open"])
+        AdditiveSVC(C=1.0).fit(frame.drop("day"), data["open"])
     raw = pl.DataFrame({"raw": [b"\xf6"] * 400})
     assert open_table(raw).kinds == [Kind.BYTES]
     with pytest.raises(ValueError, match="hold bytes, not UTF-8 text: raw"):
-        AdditiveSVC().fit(raw, data["open"])
+        AdditiveSVC(C=1.0).fit(raw, data["open"])
 
 
 def test_an_enum_keeps_its_order():
     level = pl.Series("level", ["low", "mid", "high"] * 100, dtype=pl.Enum(["low", "mid", "high"]))
-    model = AdditiveSVC(random_state=0).fit(level.to_frame(), np.arange(300) % 2)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(level.to_frame(), np.arange(300) % 2)
     assert model.terms_[0].levels == ("low", "mid", "high")
 
 
@@ -269,7 +269,7 @@ def test_csv_whose_later_values_are_of_another_type(tmp_path, monkeypatch):
 def test_broken_csv(text, message, tmp_path):
     path = write(tmp_path / "x.csv", text)
     with pytest.raises(ValueError, match=message):
-        AdditiveSVC().fit(path, "y")
+        AdditiveSVC(C=1.0).fit(path, "y")
 
 
 @pytest.mark.parametrize(
@@ -322,9 +322,9 @@ def test_csv_with_semicolons_in_it(tmp_path):
     """A column of text, or a name, may have any of them."""
     y = np.arange(40) % 2
     text = write(tmp_path / "x.csv", "kind\n" + "a;b\nb;c\n" * 20)
-    assert AdditiveSVC(random_state=0).fit(text, y).terms_[0].levels == ("a;b", "b;c")
+    assert AdditiveSVC(random_state=0, C=1.0).fit(text, y).terms_[0].levels == ("a;b", "b;c")
     name = write(tmp_path / "y.csv", "kind; of what\n" + "a\nb\n" * 20)
-    assert AdditiveSVC(random_state=0).fit(name, y).feature_names_in_ == ["kind; of what"]
+    assert AdditiveSVC(random_state=0, C=1.0).fit(name, y).feature_names_in_ == ["kind; of what"]
 
 
 def test_endings_in_capitals(forms, rows, tmp_path):
@@ -367,6 +367,6 @@ def test_a_piece_of_text_with_nothing_but_gaps():
     """Of an Arrow table, whose types are those of all pieces."""
     whole = pa.table({"kind": pa.array(["a", "b"] * 50), "x": np.arange(100.0)})
     gaps = pa.table({"kind": pa.array([None] * 3, pa.string()), "x": np.arange(3.0)})
-    model = AdditiveSVC(random_state=0).fit(whole, np.arange(100) % 2)
+    model = AdditiveSVC(random_state=0, C=1.0).fit(whole, np.arange(100) % 2)
     expected = model.decision_function(gaps.to_pandas())
     assert_array_equal(model.decision_function(gaps), expected)

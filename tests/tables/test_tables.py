@@ -102,7 +102,7 @@ def test_a_gap_is_the_mean_and_a_deviation(dtype, tol):
     X = X[["age", "dose"]].to_numpy(dtype)
     X[np.random.default_rng(1).random(401) < 0.2, 0] = np.nan
     curve = Spline(10, knots="uniform")
-    ours = AdditiveSVC(curve, loss="squared_hinge", tol=tol, random_state=0).fit(X, y)
+    ours = AdditiveSVC(curve, loss="squared_hinge", tol=tol, random_state=0, C=1.0).fit(X, y)
     phi, sign = embedded(X), np.where(y, 1, -1)
     theirs = LinearSVC(loss="squared_hinge", dual=True, **LINEAR).fit(phi, y)
     losses = np.maximum(0, 1 - sign * theirs.decision_function(phi)) ** 2
@@ -201,7 +201,7 @@ def test_missing_values_are_an_error_on_request():
 def test_columns_of_nothing_have_no_effect():
     X, y = make_table()
     X = X[["age"]].assign(empty=np.nan, void=pd.Categorical([None] * len(X)))
-    for model in (AdditiveClassifier(random_state=0), AdditiveSVC(random_state=0)):
+    for model in (AdditiveClassifier(random_state=0), AdditiveSVC(random_state=0, C=1.0)):
         model.fit(X, y)
         assert_array_equal(importances(model, X)[1:], 0)
         assert_array_equal(model.feature_importances_[1:], 0)
@@ -236,7 +236,7 @@ def by_hand(X):
 def test_a_category_is_as_good_as_columns_of_zeros_and_ones(tol):
     X, y = make_table()
     curve = Spline(10, knots="uniform")
-    ours = AdditiveSVC(curve, loss="squared_hinge", random_state=0, tol=tol).fit(X, y)
+    ours = AdditiveSVC(curve, loss="squared_hinge", random_state=0, tol=tol, C=1.0).fit(X, y)
     phi, sign = by_hand(X), np.where(y, 1, -1)
     theirs = LinearSVC(loss="squared_hinge", dual=True, **LINEAR).fit(phi, y)
     losses = np.maximum(0, 1 - sign * theirs.decision_function(phi)) ** 2
@@ -436,7 +436,7 @@ def test_more_levels_than_16_bits_can_number():
     small = AdditiveClassifier(max_memory="30MB", **options).fit(X, y)
     assert_array_equal(parameters(small), parameters(model))
     with pytest.warns(UserWarning, match="column 'name' has 70,000 levels in 70,000 rows"):
-        AdditiveSVC(random_state=0).fit(X[1::2], y[1::2])
+        AdditiveSVC(random_state=0, C=1.0).fit(X[1::2], y[1::2])
 
 
 def test_unseen_levels_count_as_the_mean(whole):
@@ -486,7 +486,7 @@ def test_columns_at_predict(whole):
         model.predict(X.assign(age=pd.Timestamp("2020-01-01")))
 
 
-@pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveRegressor(C=1.0)], ids=str)
+@pytest.mark.parametrize("model", [AdditiveSVC(C=1.0), AdditiveRegressor(C=1.0)], ids=str)
 def test_missing_is_what_it_was_in_fit(model):
     """Parameters that are set after a fit change no prediction, and what is drawn neither."""
     X, y = make_table()
@@ -516,23 +516,23 @@ def test_pickle_and_clone(holed):
 
 def test_partial_fit_and_warm_start(holed):
     X, y, model = holed
-    chunks = AdditiveSVC(random_state=0)
+    chunks = AdditiveSVC(random_state=0, C=1.0)
     chunks.partial_fit(X[:300], y[:300], classes=[False, True])
     chunks.partial_fit(X[300:], y[300:])
     assert chunks.score(X, y) > 0.7
     with pytest.raises(ValueError, match="a level in column 'color' that did not occur in the fi"):
         chunks.partial_fit(X[300:].assign(color="violet"), y[300:])
-    warm = AdditiveSVC(warm_start=True, tol=1e-4, random_state=0).fit(X, y)
+    warm = AdditiveSVC(warm_start=True, tol=1e-4, random_state=0, C=1.0).fit(X, y)
     assert warm.fit(X, y).n_iter_ <= 1
     smooth = clone(model).set_params(warm_start=True).fit(X, y)
     assert smooth.fit(X, y).n_iter_ <= 1
-    number = AdditiveSVR(random_state=0).partial_fit(X[:300], y[:300].astype(float))
+    number = AdditiveSVR(random_state=0, C=1.0).partial_fit(X[:300], y[:300].astype(float))
     assert number.partial_fit(X[300:], y[300:].astype(float)).score(X, y) > 0.1
 
 
 def test_a_later_chunk_with_gaps_where_the_first_had_none():
     X, y = make_table()
-    model = AdditiveSVC(random_state=0).partial_fit(X[:300], y[:300], classes=[False, True])
+    model = AdditiveSVC(random_state=0, C=1.0).partial_fit(X[:300], y[:300], classes=[False, True])
     bad = X[300:].copy()
     bad.loc[310, "age"] = np.nan
     with pytest.raises(ValueError, match=r"NaN in column 'age', which had no missing values in"):
@@ -666,14 +666,14 @@ def test_terms_are_those_of_the_users_features():
     by_name = {"age": Spline(knots=places), "pay": Spline(6, knots="quantile")}
     by_place = {1: Spline(knots=places), 2: Spline(6, knots="quantile")}
     for terms in (by_name, by_place):
-        model = AdditiveSVC(terms=terms, random_state=0).fit(table, y)
+        model = AdditiveSVC(terms=terms, random_state=0, C=1.0).fit(table, y)
         assert_array_equal(knots(model, "age"), places)
         assert len(knots(model, "pay")) == 7
         assert len(model.terms_) == 3
-    less = AdditiveSVC(terms={"job": "drop", 1: "drop"}, random_state=0).fit(table, y)
+    less = AdditiveSVC(terms={"job": "drop", 1: "drop"}, random_state=0, C=1.0).fit(table, y)
     assert [term.name for term in less.terms_] == ["pay"]
     assert_array_equal(less.feature_importances_[:2], 0)
-    alone = AdditiveSVC(random_state=0).fit(table[["pay"]], y)
+    alone = AdditiveSVC(random_state=0, C=1.0).fit(table[["pay"]], y)
     assert_array_equal(parameters(less), parameters(alone))
 
 
@@ -701,7 +701,7 @@ def test_a_level_takes_no_column():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"shop": random.integers(0, 2000, 20_000).astype(str)})
     y = X["shop"].astype(int) % 2
-    for model in (AdditiveSVC(random_state=0), AdditiveClassifier(random_state=0)):
+    for model in (AdditiveSVC(random_state=0, C=1.0), AdditiveClassifier(random_state=0)):
         tracemalloc.start()
         model.fit(X, y)
         _, peak = tracemalloc.get_traced_memory()

@@ -310,7 +310,7 @@ def test_sparse_files(tmp_path):
     dump_svmlight_file(np.nan_to_num(X), y, str(tmp_path / "x.svm"))
     path = tmp_path / "x.svm"
     with pytest.raises(ValueError, match="Categories are for dense tables"):
-        AdditiveSVC(categorical_features=[3]).fit(path)
+        AdditiveSVC(categorical_features=[3], C=1.0).fit(path)
     with pytest.raises(ValueError, match=r"was fitted with categories or periods, and X is sparse"):
         AdditiveSVC(**SEED, categorical_features=[3]).fit(X, y).predict(path)
     model = AdditiveSVC(**SEED).fit(X, y)
@@ -353,7 +353,7 @@ def test_missing_values_are_an_error_on_request(files, tmp_path):
         path = written(whole.set_column(j, name, pa.array(values, kind)), tmp_path)
         message = rf"NaN in column '{name}' \(first in row 777\).*Use missing='level'"
         with pytest.raises(ValueError, match=message):
-            AdditiveSVC(missing="error").fit(path, "sick")
+            AdditiveSVC(missing="error", C=1.0).fit(path, "sick")
         with pytest.raises(ValueError, match=message):
             model.predict(path)
         frame = pq.read_table(path).to_pandas().drop(columns="sick")

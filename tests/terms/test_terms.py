@@ -46,9 +46,9 @@ CURVES = [
 ESTIMATORS = [AdditiveClassifier, AdditiveSVC, AdditiveRegressor, AdditiveSVR]
 FIXED = [
     AdditiveClassifier(C=1.0, random_state=0),
-    AdditiveSVC(random_state=0),
+    AdditiveSVC(random_state=0, C=1.0),
     AdditiveRegressor(C=1.0, random_state=0),
-    AdditiveSVR(random_state=0),
+    AdditiveSVR(random_state=0, C=1.0),
 ]
 
 # A gap promises its root: predictions within sqrt(2 tol P) of the optimum. Double precision is good
@@ -473,7 +473,7 @@ def test_the_default_number_of_frequencies_suits_the_values():
     assert chosen.score(X, y) > 0.9
     assert n_frequencies_of(AdditiveRegressor(Fourier(5)), X, y) == [5] * 5
     assert n_frequencies_of(AdditiveRegressor(Fourier(), C=1.0), X, y) == [3] * 5
-    assert n_frequencies_of(AdditiveSVR(Fourier()), X, y) == [3] * 5
+    assert n_frequencies_of(AdditiveSVR(Fourier(), C=1.0), X, y) == [3] * 5
     assert n_frequencies_of(AdditiveRegressor(Fourier(), device="auto"), X, y)[0] == 8
 
 
@@ -724,13 +724,13 @@ def test_identifiers_are_warned_of():
     X = pd.DataFrame({"x": random.normal(size=5282), "id": [f"row {k}" for k in range(5282)]})
     message = "column 'id' has 5,282 levels in 5,282 rows: an identifier, or numbers read as text?"
     with pytest.warns(UserWarning, match=re.escape(message)) as caught:
-        AdditiveSVC(random_state=0).fit(X, X["x"] > 0)
+        AdditiveSVC(random_state=0, C=1.0).fit(X, X["x"] > 0)
     assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        AdditiveSVC(terms={"id": "drop"}, random_state=0).fit(X, X["x"] > 0)
+        AdditiveSVC(terms={"id": "drop"}, random_state=0, C=1.0).fit(X, X["x"] > 0)
         some = X.assign(id=[f"group {k // 3}" for k in range(5282)])
-        AdditiveSVC(random_state=0).fit(some, X["x"] > 0)
+        AdditiveSVC(random_state=0, C=1.0).fit(some, X["x"] > 0)
 
 
 # -- gaps ------------------------------------------------------------------------------------------
@@ -869,7 +869,7 @@ def test_feature_selection_by_importances(estimator, noisy):
 def test_ensembles_of_tables_with_text(noisy):
     X, y = noisy
     model = AdditiveClassifier(C=1.0, random_state=0)
-    stack = StackingClassifier([("curves", model), ("margins", AdditiveSVC())], cv=2).fit(X, y)
+    stack = StackingClassifier([("curves", model), ("margins", AdditiveSVC(C=1.0))], cv=2).fit(X, y)
     assert stack.score(X, y) > 0.8
     numbers = X.drop(columns=["city", "dust"]).to_numpy()
     bag = BaggingClassifier(model, n_estimators=4, max_features=0.8, random_state=0)

@@ -21,7 +21,7 @@ X = RANDOM.normal(size=(60, 2))
 Y = X[:, 0] > 0
 
 REFUSED = [
-    (AdditiveSVC(Spline(penalty_order=10**9)), "'penalty_order' parameter of Spline"),
+    (AdditiveSVC(Spline(penalty_order=10**9), C=1.0), "'penalty_order' parameter of Spline"),
     (AdditiveClassifier(Spline(penalty_order=11)), "'penalty_order' parameter of Spline"),
     (AdditiveClassifier(Fourier(2**31)), "'n_frequencies' parameter of Fourier"),
     (AdditiveClassifier(Hermite(2**31)), "'degree' parameter of Hermite"),
@@ -30,8 +30,8 @@ REFUSED = [
     (FourierEmbedding(degree=2**31), "'degree' parameter of FourierEmbedding"),
     (HermiteEmbedding(degree=2**31), "'degree' parameter of HermiteEmbedding"),
     (HermiteEmbedding(degree=151), "degree must be at most 150"),
-    (AdditiveSVC(intercept_scaling=1e160), "'intercept_scaling' parameter of AdditiveSVC"),
-    (AdditiveSVR(intercept_scaling=1e160), "'intercept_scaling' parameter of AdditiveSVR"),
+    (AdditiveSVC(intercept_scaling=1e160, C=1.0), "'intercept_scaling' parameter of AdditiveSVC"),
+    (AdditiveSVR(intercept_scaling=1e160, C=1.0), "'intercept_scaling' parameter of AdditiveSVR"),
 ]
 
 

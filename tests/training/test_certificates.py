@@ -22,9 +22,9 @@ from splinear.training import tall
 
 COSTS = [1e-2, 1.0, 1e2, 1e4, 1e6, 1e8]
 MODELS = {
-    "hinge": AdditiveSVC(max_iter=300),
-    "squared hinge": AdditiveSVC(loss="squared_hinge", max_iter=300),
-    "epsilon": AdditiveSVR(max_iter=300),
+    "hinge": AdditiveSVC(max_iter=300, C=1.0),
+    "squared hinge": AdditiveSVC(loss="squared_hinge", max_iter=300, C=1.0),
+    "epsilon": AdditiveSVR(max_iter=300, C=1.0),
     "logistic": AdditiveClassifier(),
     "softmax": AdditiveClassifier(),
     "squared error": AdditiveRegressor(),

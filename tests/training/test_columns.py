@@ -27,7 +27,7 @@ def test_rows_of_each_level_are_counted() -> None:
 def test_rows_of_further_calls_are_counted() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 2)), np.arange(90) % 2
-    model = AdditiveSVC(random_state=0)
+    model = AdditiveSVC(random_state=0, C=1.0)
     for rows in (slice(0, 40), slice(40, 90)):
         model.partial_fit(X[rows], y[rows], classes=[0, 1])
     assert model._columns.n_rows == 90

@@ -244,11 +244,13 @@ def test_several_classes_weights_and_threads():
     fits, plans = [], []
     for n_jobs, bound in ((1, "3.1MB"), (3, "3.1MB"), (3, "6MB")):
         model, plan = noting_plans(
-            AdditiveSVC(random_state=0, class_weight="balanced", n_jobs=n_jobs, max_memory=bound)
+            AdditiveSVC(
+                random_state=0, class_weight="balanced", n_jobs=n_jobs, max_memory=bound, C=1.0
+            )
         )
         fits.append(model.fit(wide, y, weights))
         plans.append(plan[0])
-    memory = AdditiveSVC(random_state=0, class_weight="balanced").fit(wide, y, weights)
+    memory = AdditiveSVC(random_state=0, class_weight="balanced", C=1.0).fit(wide, y, weights)
     assert fits[0].objective_ == pytest.approx(memory.objective_, rel=1e-2)
     np.testing.assert_array_equal(parameters(fits[0]), parameters(fits[1]))
     np.testing.assert_array_equal(parameters(fits[2]), parameters(memory))  # it fits into memory
@@ -259,7 +261,9 @@ def test_several_classes_weights_and_threads():
 
 def test_warm_start_in_blocks():
     bound = "2.5MB"
-    model, plan = noting_plans(AdditiveSVC(warm_start=True, random_state=0, max_memory=bound))
+    model, plan = noting_plans(
+        AdditiveSVC(warm_start=True, random_state=0, max_memory=bound, C=1.0)
+    )
     first = model.fit(X, Y).n_iter_
     assert plan[0].rows_per_block is not None
     assert model.fit(X, Y).n_iter_ == 0 < first  # certified at once
@@ -271,7 +275,7 @@ def test_warm_start_in_blocks():
 def test_stopping_early_in_blocks():
     with pytest.warns(UserWarning, match="Stopped by the callback after 2 passes"):
         model = AdditiveSVC(
-            random_state=0, tol=1e-3, max_memory=SMALL, callback=lambda p: p.n_iter == 2
+            random_state=0, tol=1e-3, max_memory=SMALL, callback=lambda p: p.n_iter == 2, C=1.0
         ).fit(X, Y)
     assert model.n_iter_ == 2
     assert model.score(X, Y) > 0.7
@@ -330,17 +334,17 @@ def test_changes_in_a_private_map_are_kept(tmp_path):
     """Letting go of its pages would undo them."""
     same = mapped(X, tmp_path, mode="c")
     same[:, 0] = 0.5
-    AdditiveSVC(random_state=0, max_memory=SMALL).fit(same, Y)
+    AdditiveSVC(random_state=0, max_memory=SMALL, C=1.0).fit(same, Y)
     assert (same[:, 0] == 0.5).all()
     shared = mapped(X, tmp_path, mode="r+")
     shared[:, 0] = 0.5
-    AdditiveSVC(random_state=0).fit(shared, Y)
+    AdditiveSVC(random_state=0, C=1.0).fit(shared, Y)
     assert (shared[:, 0] == 0.5).all()
 
 
 def test_a_search_on_a_map(tmp_path):
     same = mapped(X[:2000], tmp_path)
-    for inner in (AdditiveSVC(random_state=0), AdditiveClassifier(C=1.0, random_state=0)):
+    for inner in (AdditiveSVC(random_state=0, C=1.0), AdditiveClassifier(C=1.0, random_state=0)):
         expected = PathSearchCV(inner, Cs=3, cv=2).fit(X[:2000], Y[:2000])
         model = PathSearchCV(inner, Cs=3, cv=2).fit(same, Y[:2000])
         np.testing.assert_array_equal(
@@ -376,7 +380,7 @@ def test_amounts_of_memory(text, n):
 @pytest.mark.parametrize("wrong", [0, -5, True, "", "GB", "1 XB", "-1GB", "0GB", "12iB", "1e9"])
 def test_wrong_amounts_are_named(wrong):
     with pytest.raises(ValueError, match="max_memory"):
-        AdditiveSVC(max_memory=wrong).fit(X[:50], Y[:50])
+        AdditiveSVC(max_memory=wrong, C=1.0).fit(X[:50], Y[:50])
 
 
 def test_a_plan_keeps_within_its_bound():
@@ -405,7 +409,12 @@ def test_a_plan_keeps_within_its_bound():
 
 def test_too_little_memory_says_how_much_is_needed():
     message = r"is too small: 30,000 rows and 1 output need at least [\d.]+ [kM]B"
-    for model in (AdditiveSVC(), AdditiveSVR(), AdditiveClassifier(), AdditiveRegressor()):
+    for model in (
+        AdditiveSVC(C=1.0),
+        AdditiveSVR(C=1.0),
+        AdditiveClassifier(),
+        AdditiveRegressor(),
+    ):
         model.set_params(max_memory="100kB")
         with pytest.raises(ValueError, match=f"'100kB' {message}"):
             model.fit(X, Y if "lass" in type(model).__name__ or "SVC" in repr(model) else SCORE)
@@ -434,7 +443,7 @@ def test_full_precision_needs_memory(tmp_path):
 
 
 def test_the_coding_is_told_of(capsys):
-    AdditiveSVC(max_memory=SMALL, verbose=2, random_state=0).fit(X, Y)
+    AdditiveSVC(max_memory=SMALL, verbose=2, random_state=0, C=1.0).fit(X, Y)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("coded 30,000 rows; the codes are on disk, in blocks of ")
     assert lines[1].startswith("pass    1")
@@ -450,7 +459,7 @@ def test_a_full_disk_is_found_at_once(monkeypatch):
 
     monkeypatch.setattr("os.posix_fallocate", full)
     with pytest.raises(OSError, match=r"need 0\.00 GB of disk, .* TMPDIR name another folder"):
-        AdditiveSVC(max_memory=SMALL).fit(X, Y)
+        AdditiveSVC(max_memory=SMALL, C=1.0).fit(X, Y)
 
 
 def run(code, tmp_path, *arguments):

@@ -100,7 +100,7 @@ def test_a_notebook_is_written_to_its_cell(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdout", cell)
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(live, "EVERY", 0.0)
-    model = AdditiveSVC(verbose=1, random_state=0).fit(X, Y > 0)
+    model = AdditiveSVC(verbose=1, random_state=0, C=1.0).fit(X, Y > 0)
     written = cell.getvalue()
     assert errors.getvalue() == ""
     assert written.count("\n") == 1
@@ -109,13 +109,15 @@ def test_a_notebook_is_written_to_its_cell(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_zero_is_silent(capfd: pytest.CaptureFixture[str]):
-    PathSearchCV(AdditiveSVC(random_state=0), Cs=3).fit(X, Y)
+    PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=3).fit(X, Y)
     AdditiveRegressor(random_state=0).fit(X, X[:, 0])
     assert capfd.readouterr() == ("", "")
 
 
 def test_passes_of_a_search_name_fold_and_c(capsys: pytest.CaptureFixture[str]):
-    search = PathSearchCV(AdditiveSVC(verbose=2, random_state=0), Cs=[0.01, 1.0], cv=2).fit(X, Y)
+    search = PathSearchCV(AdditiveSVC(verbose=2, random_state=0, C=1.0), Cs=[0.01, 1.0], cv=2).fit(
+        X, Y
+    )
     lines = capsys.readouterr().err.splitlines()
     found = {re.match(r"fold (\d)   C ([\d.]+)   class (\d)   pass", line) for line in lines}
     named = {match.groups() for match in found if match}
@@ -145,7 +147,7 @@ def test_a_fit_that_fails_leaves_no_half_line(monkeypatch: pytest.MonkeyPatch):
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        AdditiveSVC(verbose=1, callback=fail, random_state=0).fit(X, Y > 0)
+        AdditiveSVC(verbose=1, callback=fail, random_state=0, C=1.0).fit(X, Y > 0)
     assert cell.getvalue().endswith("s\n")
     assert "AdditiveSVC: stopped after 1 passes" in cell.getvalue()
 
@@ -155,4 +157,4 @@ def test_where_nothing_can_be_written(broken: object, monkeypatch: pytest.Monkey
     """pythonw has no streams at all."""
     monkeypatch.setattr(sys, "stdout", broken)
     monkeypatch.setattr(sys, "stderr", broken)
-    assert AdditiveSVC(verbose=1, random_state=0).fit(X, Y > 0).n_iter_ > 0
+    assert AdditiveSVC(verbose=1, random_state=0, C=1.0).fit(X, Y > 0).n_iter_ > 0

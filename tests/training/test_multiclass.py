@@ -16,8 +16,8 @@ from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Spline
 
 RIVALS = {  # one class against the rest
-    "hinge": AdditiveSVC(random_state=0),
-    "squared hinge": AdditiveSVC(loss="squared_hinge", tol=1e-4, random_state=0),
+    "hinge": AdditiveSVC(C=1.0, random_state=0),
+    "squared hinge": AdditiveSVC(loss="squared_hinge", tol=1e-4, C=1.0, random_state=0),
 }
 SOFTMAX = AdditiveClassifier(C=1.0, random_state=0)
 CHOSEN = AdditiveClassifier(random_state=0)
@@ -34,11 +34,11 @@ with_fixed_strength = pytest.mark.parametrize(
 def test_classes_share_one_array(digits):
     """The parameters of a hundred classes of many columns should not be in memory twice."""
     X, y = digits
-    model = AdditiveSVC(random_state=0, n_jobs=2).fit(X[:300], y[:300])
+    model = AdditiveSVC(C=1.0, random_state=0, n_jobs=2).fit(X[:300], y[:300])
     parameters = model._model.parameters
     assert parameters.shape[0] == 10
     assert parameters.base is None
-    alone = AdditiveSVC(random_state=0).fit(X[:300], y[:300] == 4)
+    alone = AdditiveSVC(C=1.0, random_state=0).fit(X[:300], y[:300] == 4)
     np.testing.assert_array_equal(parameters[4], alone._model.parameters[0])
 
 

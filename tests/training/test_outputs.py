@@ -32,7 +32,10 @@ NUMBERS = 40.0 + 3.0 * X[:, 1]
 WEIGHTS = RANDOM.integers(0, 3, N).astype(float)  # rows of weight 0 among them
 
 TARGETS = {"two classes": TWO, "three classes": THREE, "labels": LABELS, "numbers": NUMBERS}
-DUAL = {"classes": AdditiveSVC(random_state=0), "numbers": AdditiveSVR(random_state=0)}
+DUAL = {
+    "classes": AdditiveSVC(random_state=0, C=1.0),
+    "numbers": AdditiveSVR(random_state=0, C=1.0),
+}
 NEWTON = {"classes": AdditiveClassifier(C=1.0), "numbers": AdditiveRegressor(C=1.0)}
 
 
@@ -372,7 +375,7 @@ def test_chunks_are_trained_by_the_same_objects(name, noted):
 
 
 def test_there_are_no_classes_before_a_fit():
-    for model in (AdditiveSVC(), AdditiveClassifier()):
+    for model in (AdditiveSVC(C=1.0), AdditiveClassifier()):
         assert not hasattr(model, "classes_")
         with pytest.raises(NotFittedError, match="not fitted yet"):
             model.classes_  # noqa: B018
@@ -381,7 +384,7 @@ def test_there_are_no_classes_before_a_fit():
 
 
 def test_a_chunk_of_another_kind_is_refused():
-    model = AdditiveSVC(random_state=0).partial_fit(X, TWO == "yes", classes=[False, True])
+    model = AdditiveSVC(random_state=0, C=1.0).partial_fit(X, TWO == "yes", classes=[False, True])
     before = model.predict(X)
     with pytest.raises(ValueError, match=r"another kind \(MultiLabel\).*\(Binary\)"):
         model.partial_fit(X, LABELS[:, :2])
@@ -402,8 +405,8 @@ def test_a_fitted_model_keeps_nothing_of_y(name):
 @pytest.mark.parametrize(
     "model",
     [
-        AdditiveSVC(max_iter=1, tol=1e-9),
-        AdditiveSVR(max_iter=1, tol=1e-9),
+        AdditiveSVC(max_iter=1, tol=1e-9, C=1.0),
+        AdditiveSVR(max_iter=1, tol=1e-9, C=1.0),
         AdditiveClassifier(C=1e3, max_iter=1, tol=1e-9),
         AdditiveRegressor(C=1e9, max_iter=1, tol=1e-15),
     ],
@@ -427,4 +430,4 @@ def test_warnings_point_to_the_call(model):
 def test_a_recipe_is_what_the_parameters_say(loss):
     trainer = AdditiveSVC(loss=loss, C=3.0, intercept_scaling=2.0)._recipe().trainer
     assert (trainer.loss, trainer.C, trainer.bias) == (LOSSES[loss], 3.0, 2.0)
-    assert AdditiveSVR(fit_intercept=False)._recipe().trainer.bias == 0.0
+    assert AdditiveSVR(fit_intercept=False, C=1.0)._recipe().trainer.bias == 0.0

@@ -25,9 +25,9 @@ X = np.abs(RANDOM.normal(size=(120, 3)))
 TARGET = X[:, 0] + 0.1 * RANDOM.normal(size=120)
 CLASSES = np.digitize(TARGET, [np.median(TARGET)])
 
-ESTIMATORS = [AdditiveClassifier(), AdditiveSVC(), AdditiveRegressor(), AdditiveSVR()]
+ESTIMATORS = [AdditiveClassifier(), AdditiveSVC(C=1.0), AdditiveRegressor(), AdditiveSVR(C=1.0)]
 SEARCHES = [
-    PathSearchCV(AdditiveSVC(random_state=0), Cs=2, cv=2),
+    PathSearchCV(AdditiveSVC(random_state=0, C=1.0), Cs=2, cv=2),
     PathSearchCV(AdditiveRegressor(random_state=0), Cs=2, cv=2),
 ]
 EMBEDDINGS = [SplineEmbedding(), FourierEmbedding(), HermiteEmbedding()]
@@ -161,7 +161,7 @@ def learned_by(model):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("form", [np.asarray, np.float32, csr_array])
 @pytest.mark.parametrize("missing", ["error", "level"])
-@pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveSVR()], ids=name)
+@pytest.mark.parametrize("model", [AdditiveSVC(C=1.0), AdditiveSVR(C=1.0)], ids=name)
 def test_later_chunks_are_checked_as_the_first(model, missing, form, value):
     y = target_of(model)
     first = {"classes": [0, 1]} if is_classifier(model) else {}
@@ -177,7 +177,7 @@ def test_later_chunks_are_checked_as_the_first(model, missing, form, value):
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
-@pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveSVR()], ids=name)
+@pytest.mark.parametrize("model", [AdditiveSVC(C=1.0), AdditiveSVR(C=1.0)], ids=name)
 def test_gaps_where_there_were_some(model, form):
     """A missing value is one in any chunk, if the first has some in this column."""
     y = target_of(model)

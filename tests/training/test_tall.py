@@ -67,7 +67,9 @@ def test_finds_what_dual_coordinate_descent_finds(k, rows):
 @pytest.mark.usefixtures("counts_as_tall")
 def test_threads_change_nothing(rows):
     X, _ = rows
-    one, many = (fitted(AdditiveSVC(Spline(8), random_state=0, n_jobs=n), rows) for n in (1, 3))
+    one, many = (
+        fitted(AdditiveSVC(Spline(8), random_state=0, n_jobs=n, C=1.0), rows) for n in (1, 3)
+    )
     np.testing.assert_array_equal(one.decision_function(X), many.decision_function(X))
 
 
@@ -92,7 +94,7 @@ def test_steps_are_what_max_iter_counts(rows):
 
 @pytest.mark.usefixtures("counts_as_tall")
 def test_dual_variables_are_kept_for_another_fit(rows):
-    model = fitted(AdditiveSVC(Spline(8), tol=1e-2, warm_start=True), rows)
+    model = fitted(AdditiveSVC(Spline(8), tol=1e-2, warm_start=True, C=1.0), rows)
     first = model.n_iter_
     assert fitted(model, rows).n_iter_ <= first
     assert model.certified_
@@ -111,7 +113,7 @@ def test_a_loss_with_a_derivative_is_minimized_itself(rows, X_of):
     """By Newton's method, to any gap; more rows than parameters suffice."""
     X, signal = np.abs(rows[0][:200]), rows[1][:200]
     X[X < 0.5] = 0.0
-    model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-8, random_state=0)
+    model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-8, random_state=0, C=1.0)
     fast = clone(model).fit(X_of(X), signal > 0)
     with patch.object(tall, "suits_newton", return_value=False):
         slow = clone(model).set_params(max_iter=100_000).fit(X_of(X), signal > 0)
@@ -123,7 +125,7 @@ def test_a_loss_with_a_derivative_is_minimized_itself(rows, X_of):
 def test_newton_takes_memory_and_no_proximal_penalty(rows):
     """So where memory is bounded, and in partial_fit, dual coordinate descent is used."""
     X, signal = rows
-    model = AdditiveSVC(Spline(8), loss="squared_hinge", random_state=0)
+    model = AdditiveSVC(Spline(8), loss="squared_hinge", random_state=0, C=1.0)
     with patch("splinear.training.dual.proven_primal") as newton:
         clone(model).set_params(max_memory="200MB").fit(X, signal > 0)
     newton.assert_not_called()
@@ -135,7 +137,7 @@ def test_newton_takes_memory_and_no_proximal_penalty(rows):
 
 def test_newton_starts_from_dual_variables_and_leaves_some(rows):
     X, signal = rows
-    model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-6, warm_start=True)
+    model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-6, warm_start=True, C=1.0)
     cold = model.fit(X, signal > 0).n_iter_
     assert 1 < cold < 20
     assert model.fit(X, signal > 0).n_iter_ <= 1
@@ -146,7 +148,7 @@ def test_newton_starts_from_dual_variables_and_leaves_some(rows):
 
 def test_a_path_of_a_loss_with_a_derivative(rows):
     X, signal = rows
-    model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-4, random_state=0)
+    model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-4, random_state=0, C=1.0)
     Cs = [0.01, 1.0, 100.0]
     fast = PathSearchCV(model, Cs=Cs, cv=3).fit(X, signal > 0)
     with patch.object(tall, "suits_newton", return_value=False):

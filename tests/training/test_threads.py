@@ -27,8 +27,8 @@ def rows():
         AdditiveClassifier(terms={3: Category()}, random_state=0),
         AdditiveClassifier(Spline(40), C=1.0, random_state=0),
         AdditiveClassifier(Spline(12, degree=3, penalty_order=2), C=1.0, random_state=0),
-        AdditiveSVC(Spline(40), random_state=0),
-        AdditiveSVC(Spline(40), loss="squared_hinge", random_state=0),
+        AdditiveSVC(Spline(40), random_state=0, C=1.0),
+        AdditiveSVC(Spline(40), loss="squared_hinge", random_state=0, C=1.0),
     ],
     ids=["REML", "Newton", "cubic", "hinge", "squared hinge"],
 )

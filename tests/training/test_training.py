@@ -20,8 +20,8 @@ from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Category
 
 DUAL = {
-    "hinge": AdditiveSVC(random_state=0, max_iter=20_000),
-    "squared hinge": AdditiveSVC(loss="squared_hinge", random_state=0, max_iter=20_000),
+    "hinge": AdditiveSVC(C=1.0, random_state=0, max_iter=20_000),
+    "squared hinge": AdditiveSVC(loss="squared_hinge", C=1.0, random_state=0, max_iter=20_000),
 }
 MODELS = {**DUAL, "logistic": AdditiveClassifier(C=1.0, random_state=0)}
 CHOSEN = {
@@ -235,7 +235,7 @@ def test_messages_of_partial_fit(iris):
 def test_a_later_chunk_has_no_new_levels(unseen):
     X = pd.DataFrame({"c": list("aabb") * 10})
     y = np.arange(40) % 2
-    model = AdditiveSVC(terms={"c": Category(unseen=unseen)}, random_state=0)
+    model = AdditiveSVC(terms={"c": Category(unseen=unseen)}, random_state=0, C=1.0)
     model.partial_fit(X, y, classes=[0, 1])
     before = model.decision_function(X)
     with pytest.raises(ValueError, match=r"column 'c'.*did not occur in"):

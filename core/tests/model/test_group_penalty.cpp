@@ -136,8 +136,7 @@ void wrong_sizes_are_refused() {
     CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {weights, t}, false); }));
     const std::vector<double> rows(2 * n * size, 1.0);
     CHECK(!is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {rows, {}}, false); }));
-    CHECK(is_refused(
-        [&] { GroupPenalty(penalty, used, weights, t, {}, {rows, weights}, false); }));
+    CHECK(is_refused([&] { GroupPenalty(penalty, used, weights, t, {}, {rows, weights}, false); }));
 }
 
 }  // namespace

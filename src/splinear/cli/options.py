@@ -50,8 +50,7 @@ WeightOfLosses: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--C",
-        help="Weight of the losses; by default chosen from the data (1 for hinge, squared_hinge "
-        "and epsilon_insensitive).",
+        help="Weight of the losses; by default chosen from the data.",
     ),
 ]
 Seed: TypeAlias = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,7 @@ from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
 from splinear.training.outputs.base import Target
 from splinear.training.parameters import draw_seed
+from splinear.training.set import TrainingSet
 from splinear.training.table import Given, term_plan
 from splinear.training.trainer import Fitter, Recipe, Trained, Trainer
 from splinear.training.weighted import WeightedRows
@@ -129,6 +131,7 @@ class DaskEstimator(AdditiveEstimator):
         interactions = work._interactions(columns, trainer, layout)
         if interactions is not None:
             interactions = replace(interactions, n_units=float(n_rows))
+        trainer = work._settled(trainer, partial(steps.sample_here, sample, layout, common))
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
         data = replace(data, interactions=interactions)
         line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")
@@ -140,6 +143,11 @@ class DaskEstimator(AdditiveEstimator):
         trained = fitter.fit(data, stopping, starts)
         work._store(trained, in_haste=stopping.watch.in_haste)
         return trained, stopping.watch
+
+    def _settled(self, trainer: Trainer, here: Callable[[], TrainingSet]) -> Trainer:
+        """Return the trainer with what it chooses from the sample before rows are coded."""
+        del here
+        return trainer
 
     def _fitter(self, trainer: Trainer) -> Fitter:
         """Return the trainer for rows on workers."""

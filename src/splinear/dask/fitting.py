@@ -24,6 +24,7 @@ from splinear.dask.targets import PartTarget, RemoteTarget
 from splinear.dask.waiting import Waiting, release
 from splinear.model.layout import Layout
 from splinear.solvers.reml.choosing import enough_rows
+from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.checks import check_columns, feature_label
 from splinear.tables.kinds import categories_in
 from splinear.tables.opening import open_table
@@ -162,6 +163,14 @@ class Distributed:
             through_zero=sample.table.is_sparse,
             label=partial(feature_label, self.estimator),
         )
+
+    def sample_here(self, sample: _Sampled, layout: Layout, common: PartTarget) -> TrainingSet:
+        """Return the rows of the sample as a training set of the client."""
+        rows = TrainingRows.prepare(
+            sample.table, layout, seed=self.seed, weights=sample.weights, n_threads=1
+        )
+        rows = rows.with_gap_means(rows, sample.weights, 1)
+        return TrainingSet(WeightedRows(rows, sample.weights), common.read(sample.y))
 
     def training_set(
         self,

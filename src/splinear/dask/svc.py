@@ -19,6 +19,7 @@ from splinear.terms.base import Term
 from splinear.training.dual import DualTrainer
 from splinear.training.outputs.base import Target
 from splinear.training.outputs.class_weights import ClassWeight
+from splinear.training.set import TrainingSet
 from splinear.training.trainer import Fitter, Trainer
 from splinear.training.weighted import WeightedRows
 
@@ -34,7 +35,8 @@ class DaskAdditiveSVC(DaskEstimator, AdditiveSVC):
     classes at once, until the duality gap of the hinge itself is small enough. Knots come from a
     sample of 131,072 rows. The method suits tables with many rows. If the sample contains all rows
     and they are few per coefficient, as for images, the problem is solved in the client, as
-    AdditiveSVC does; larger tables of this kind take many passes. There is no partial_fit.
+    AdditiveSVC does; larger tables of this kind take many passes. With C=None, the sample chooses
+    C. There is no partial_fit.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         *,
         terms: Terms | None = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
-        C: float = 1.0,
+        C: float | None = None,
         class_weight: ClassWeight = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -162,6 +164,15 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         scores : dask.array.Array of shape (n_samples,) or (n_samples, n_classes), or an ndarray
         """
         return self._predicted("decision_function", X)
+
+    def _settled(self, trainer: Trainer, here: Callable[[], TrainingSet]) -> Trainer:
+        """Return the trainer with a C, by default the one that the sample chooses."""
+        assert isinstance(trainer, DualTrainer)
+        if trainer.C is None:
+            sample = here()
+            trainer = trainer.chosen(sample, self._stopping(sample.rows, None))
+        self.C_ = trainer.C
+        return trainer
 
     def _fitter(self, trainer: Trainer) -> Fitter:
         """Return the trainer for rows on workers."""

@@ -108,6 +108,7 @@ def batch(name: str, curve: Fourier | Hermite) -> Recipe:
     """Describe the same model trained in a "batch": the embedding is stored, LIBLINEAR trains."""
     embedding: type[FourierEmbedding | HermiteEmbedding]
     if isinstance(curve, Fourier):
+        assert curve.n_frequencies is not None
         embedding, degree = FourierEmbedding, curve.n_frequencies
     else:
         embedding, degree = HermiteEmbedding, curve.degree

@@ -193,7 +193,8 @@ def _root(group: TermGroup) -> Floats:
     M = _dense(parts.step_bands(precision[None])[0])[np.ix_(used, used)]
     inverse = np.linalg.inv(np.linalg.cholesky(M))
     line = np.sqrt(parts.line_variance[0]) * parts.line[0, used]
-    return np.asarray(np.linalg.qr(np.vstack([inverse, line]), mode="r").T)
+    _, upper = np.linalg.qr(np.vstack([inverse, line]))
+    return np.asarray(upper.T)
 
 
 def _dense(bands: Floats) -> Floats:

@@ -96,7 +96,7 @@ class Fourier(Term):
         out = np.full(len(features), most)
         for start, block in ascending(data.table, rows, features, data.most_bytes, data.n_threads):
             out[start : start + len(block)] = n_distinct(block) // 2
-        return np.clip(out, FEWEST, most)
+        return np.asarray(np.clip(out, FEWEST, most))
 
     def _group(
         self, features: NDArray[np.intp], n_frequencies: NDArray[np.intp], data: ColumnData

@@ -25,11 +25,12 @@ from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training import tall
 from splinear.training.advice import advise_fixed
-from splinear.training.outputs.base import Outputs, Target
+from splinear.training.outputs.base import Outputs, Problems, Target
 from splinear.training.primal import check_forms, follow_primal, proven_primal
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import Duals, LastFit, Trained, starts_like
+from splinear.training.weighing import choose_cost
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
@@ -37,7 +38,7 @@ __all__ = ["DUAL_PARAMETERS", "DualTrainer"]
 MAX_BIAS = 1e8  # squared norms are added to its square: beyond 1e16 they would lose all digits
 
 DUAL_PARAMETERS: Constraints = {
-    "C": [Interval(Real, 0, 1e200, closed="right")],  # squares of more overflow
+    "C": [Interval(Real, 0, 1e200, closed="right"), None],  # squares of more overflow
     "fit_intercept": ["boolean"],
     "intercept_scaling": [Interval(Real, 0, MAX_BIAS, closed="right")],
 }
@@ -57,7 +58,8 @@ class DualTrainer:
     Attributes
     ----------
     loss : Loss
-    C : float
+    C : float or None
+        None to choose it on rows held out: see `chosen`, which must be called before all else.
     bias : float
         B; 0 for a model without intercept.
     keep_duals : bool
@@ -65,12 +67,18 @@ class DualTrainer:
     """
 
     loss: Loss
-    C: float
+    C: float | None
     bias: float
     keep_duals: bool = False
 
     fits_pairs = False
     merges_copies = False  # C is given, so a weight of 2 is two rows
+
+    @property
+    def _given(self) -> float:
+        if self.C is None:
+            raise ValueError("C must be chosen first.")
+        return self.C
 
     def advice(self, table: Table) -> Advice:
         """Return the default number of bins under one C for all terms."""
@@ -91,8 +99,8 @@ class DualTrainer:
 
     def margins(self, target: Target, rows: WeightedRows) -> RowMargins:
         """Return the sums of losses of all outputs, for C, over rows in this process."""
-        problem_of = target.problems(rows, self.loss, self.bias)
-        return RowMargins([problem_of(k).scaled(self.C) for k in range(target.outputs.n_outputs)])
+        problem_of, C = target.problems(rows, self.loss, self.bias), self._given
+        return RowMargins([problem_of(k).scaled(C) for k in range(target.outputs.n_outputs)])
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
@@ -102,12 +110,12 @@ class DualTrainer:
         if duals is None or duals.alpha.shape != (n_outputs, n_rows):
             return None
         models = starts_like(last.model, layout, n_outputs) or [Start()] * n_outputs
-        pairs = zip(models, duals.alpha * (self.C / duals.C), strict=True)
+        pairs = zip(models, duals.alpha * (self._given / duals.C), strict=True)
         return [replace(model, alpha=alpha) for model, alpha in pairs]
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
-        rows = data.rows
+        rows, C = data.rows, self._given
         keeps = self.keep_duals and rows.layout.cone is None  # no help to shape-constrained curves
 
         # One array for all outputs, so that the coefficients of many classes are not stored twice.
@@ -115,16 +123,17 @@ class DualTrainer:
 
         def train(k: int, problem: Problem, own: Stopping, start: Start | None) -> Result:
             prove = proven_primal if _is_primal(rows, problem, start) else _proven
-            found = prove(rows, problem.scaled(self.C), own, start)
+            found = prove(rows, problem.scaled(C), own, start)
             parameters[k] = found.coef
             # A view of alpha would keep the core's whole result alive, including the coefficients.
             alpha = found.alpha.copy() if keeps and found.alpha is not None else None
             return replace(found, coef=parameters[k], alpha=alpha)
 
-        results, alphas = self._each(data, stopping, self.C, starts, train), []
+        starts = _placed(data, starts)
+        results, alphas = self._each(data, stopping, C, starts, train), []
         if keeps:
             alphas = [rows.restore(found.alpha) for found in results if found.alpha is not None]
-        duals = Duals(np.stack(alphas), self.C) if alphas else None
+        duals = Duals(np.stack(alphas), C) if alphas else None
         results = data.restored([replace(found, alpha=None) for found in results])
         return Trained(data, rows.layout, results, duals=duals)
 
@@ -143,9 +152,46 @@ class DualTrainer:
                 return follow_primal(rows, problem, own, Cs, start)
             return dual_cd.follow_path(rows, problem, own, Cs, start)
 
-        paths = self._each(data, stopping, Cs[0], starts, train)
+        paths = self._each(data, stopping, Cs[0], _placed(data, starts), train)
         # Some outputs may have been stopped before others.
         return [data.restored(of_C) for of_C in zip(*paths, strict=False)]
+
+    def chosen(self, data: TrainingSet, stopping: Stopping) -> DualTrainer:
+        """Return the trainer with a C chosen on rows held out, if there is none."""
+        if self.C is not None:
+            return self
+        return replace(self, C=choose_cost(self, data, stopping, self.path_unit(data.target)))
+
+    def problems(self, data: TrainingSet) -> Problems:
+        """Return the problems of all outputs for C = 1."""
+        return data.problems(self.loss, self.bias)
+
+    def step(
+        self,
+        data: TrainingSet,
+        stopping: Stopping,
+        outputs: Sequence[int],
+        C: float,
+        last: tuple[float, list[Result]] | None,
+    ) -> list[Result]:
+        """Train some outputs for C, starting from another C and its results on the same rows."""
+        rows, starts = data.rows, None
+        if last is not None:
+            starts = [
+                Start(
+                    coef=found.coef,
+                    intercept=found.intercept,
+                    alpha=None if found.alpha is None else C / last[0] * found.alpha,
+                )
+                for found in last[1]
+            ]
+
+        def train(_: int, problem: Problem, own: Stopping, start: Start | None) -> Result:
+            if _is_primal(rows, problem, start):
+                return follow_primal(rows, problem, own, [C], start)[0]
+            return dual_cd.solve(rows, problem.scaled(C), own, start, keep_alpha=True)
+
+        return self._each(data, stopping, C, starts, train, outputs)
 
     def _each(
         self,
@@ -154,26 +200,31 @@ class DualTrainer:
         C: float,
         starts: list[Start] | None,
         train: Callable[[int, Problem, Stopping, Start | None], Found],
+        some: Sequence[int] | None = None,
     ) -> list[Found]:
-        """Train every output, some in parallel; starts are made feasible for C."""
+        """Train every output, or only `some`; several in parallel.
+
+        Starts, in training order, are made feasible.
+        """
         rows, outputs = data.rows, data.outputs
-        width = min(stopping.n_threads, outputs.n_outputs, rows.plan.width)
+        numbers = range(outputs.n_outputs) if some is None else some
+        width = min(stopping.n_threads, len(numbers), rows.plan.width)
         problem_of = data.problems(self.loss, self.bias)
-        starts = None if starts is None else data.centered(starts)
         if rows.layout.cone is not None:
             check_forms(self.loss, starts)
             starts = None
 
-        def one(k: int) -> Found:
+        def one(at: int) -> Found:
+            k = numbers[at]
             problem = problem_of(k)
             watch = stopping.watch.of(outputs.label(k))
             own = replace(stopping, n_threads=stopping.n_threads // width, watch=watch)
             start = None
             if starts is not None:
-                start = _feasible(starts[k], rows, problem.scaled(C), own.n_threads)
+                start = _feasible(starts[at], rows, problem.scaled(C), own.n_threads)
             return train(k, problem, own, start)
 
-        tasks = [partial(one, k) for k in range(outputs.n_outputs)]
+        tasks = [partial(one, at) for at in range(len(numbers))]
         return side_by_side(tasks, width, stopping.watch)
 
 
@@ -227,8 +278,19 @@ def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Resul
     return Result(coef, intercept, primal, 0.0, 1.0, n_iter=0, converged=False, alpha=alpha)
 
 
+def _placed(data: TrainingSet, starts: list[Start] | None) -> list[Start] | None:
+    """Return starts in the units of solvers, with their dual variables in training order."""
+    if starts is None:
+        return None
+    place = data.rows.place
+    return [
+        one if one.alpha is None else replace(one, alpha=place(one.alpha))
+        for one in data.centered(starts)
+    ]
+
+
 def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int) -> Start:
-    """Return a start with its dual variables in training order and within their bounds.
+    """Return a start with its dual variables, in training order, within their bounds.
 
     They are multiplied by the factor in [0, 1] that maximizes the dual objective. If the relative
     gap remains above WARM_GAP, they are dropped: a start far from the solution takes longer than a
@@ -237,7 +299,7 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
     if start.alpha is None:
         return start
     lowest, highest = problem.loss.range(problem.cost)
-    alpha: Floats = np.clip(rows.place(start.alpha), lowest, highest)
+    alpha: Floats = np.clip(start.alpha, lowest, highest)
     slopes = (alpha * problem.y)[None]
     sums = rows.sums(slopes, n_threads)
     parameters, b = rows.layout.soften(sums), problem.bias * float(slopes.sum())

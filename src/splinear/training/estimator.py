@@ -10,6 +10,7 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -36,6 +37,7 @@ from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_curve, check_terms
 from splinear.training.columns import Columns
 from splinear.training.devices import device_rows, device_scores, trainer_on
+from splinear.training.dual import DualTrainer
 from splinear.training.ending import how_it_ended
 from splinear.training.held import HeldFeatures
 from splinear.training.interactions import (
@@ -56,6 +58,7 @@ from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
 from splinear.training.table import Given, TrainingTable, read_rows, read_table, term_plan
 from splinear.training.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
+from splinear.training.weighing import rows_for_choice
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["AdditiveEstimator"]
@@ -91,6 +94,7 @@ class AdditiveEstimator(Stateful):
     _columns: Columns
     _outputs: Outputs
     _duals: Duals | None
+    C_: float | None
     _posteriors: list[JointPosterior]
 
     def set_params(self: Self, **params: Any) -> Self:
@@ -155,14 +159,34 @@ class AdditiveEstimator(Stateful):
         if training_set.rows.plan.rows_per_block is not None:
             line.say(_of_coding(training_set.rows))
         stopping = work._stopping(training_set.rows, line.telling(self.callback))
+        if isinstance(trainer, DualTrainer) and trainer.C is None:
+            here = work._sample_here(data, training_set)
+            trainer = trainer.chosen(here, stopping)
         fitter = trainer_on(training_set.rows, trainer)
         starts = self._warm_starts(fitter, training_set, data.table.shape[0])
         if more:
             starts = starts_of(self._model, proximal=True)
         trained = fitter.fit(training_set, stopping, starts)
         work._store(trained, in_haste=stopping.watch.in_haste)
+        if isinstance(trainer, DualTrainer):
+            work.C_ = trainer.C
         self._adopt(work)
         return trained, stopping.watch
+
+    def _sample_here(self, data: TrainingTable, training_set: TrainingSet) -> TrainingSet:
+        """Return the training set, or a sample of it in this process if its rows are on a GPU."""
+        rows = training_set.rows
+        if rows.is_here:
+            return training_set
+        counts = np.arange(data.table.shape[0]) if data.kept is None else np.flatnonzero(data.kept)
+        n = rows_for_choice(len(counts))
+        kept = np.zeros(data.table.shape[0], dtype=bool)
+        kept[np.random.default_rng(rows.seed).choice(counts, n, replace=False)] = True
+        here = TrainingRows.prepare(
+            data.table, rows.layout, seed=rows.seed, kept=kept, weights=data.weights
+        )
+        here = here.with_gap_means(here, data.weights, self._n_threads())
+        return TrainingSet(WeightedRows(here, data.weights, kept), training_set.target)
 
     def _training_set(
         self, data: TrainingTable, target: Target, layout: Layout, plan: MemoryPlan | None = None

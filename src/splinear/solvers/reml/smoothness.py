@@ -14,6 +14,10 @@ Newton step. Only the diagonal blocks of the Hessian are used, one per feature, 
 integrated out: variances are computed as if the curves of the other features were known. The
 deviation of a gap is a term of one coefficient, with its own variance.
 
+B-spline curves under D_1 and D_2 are lines, steps and bends with a variance each
+(`splinear.model.parts`), which are updated likewise: where parts overlap, the 1 of a difference in
+e_j is its share before any rows were seen, w_jk Var_0(d_jk) / t_j.
+
 With the weights w_jk, one edge can be cheaper than many small steps: a heavy-tailed prior on
 increments, fitted like t_j. In every turn
 
@@ -21,7 +25,7 @@ increments, fitted like t_j. In every turn
 
 scaled to mean 1 before the factor v_jk = (median gap / gap)^(1/4) of the gaps between knots, which
 makes short pieces stiffer than long ones. Without the variance in E_jk the weights would follow
-noise. docs/defaults.md shows their benefit.
+noise, and on small tables they do anyway. docs/defaults.md shows their benefit.
 """
 
 from __future__ import annotations
@@ -367,32 +371,28 @@ def _with_static_weights(layout: Layout) -> Layout:
 
 def _with_parts(layout: Layout) -> Layout:
     """Return the layout with B-spline curves under D_1 and D_2 as `model.parts` describes them."""
-    groups = [_in_parts(group) if _has_parts(group) else group for group in layout.groups]
-    return layout.with_groups(groups)
-
-
-def _has_parts(group: TermGroup) -> bool:
-    penalty, embedding = group.embedding.penalty, group.embedding
-    is_curve = isinstance(embedding.basis, BSplineBasis) and group.levels is None
-    is_smooth = isinstance(penalty, DifferencePenalty) and penalty.order in (1, 2)
-    can_bend = embedding.basis.degree > 0 and embedding.basis.size > 2
-    return is_curve and is_smooth and can_bend and not embedding.through_zero
+    return layout.with_groups([_in_parts(group) for group in layout.groups])
 
 
 def _in_parts(group: TermGroup) -> TermGroup:
-    embedding = group.embedding
-    penalty = replace(embedding.penalty, order=1)
-    embedding = replace(embedding, penalty=penalty)
+    basis, penalty = group.embedding.basis, group.embedding.penalty
+    if group.levels is not None or group.embedding.through_zero:
+        return group
+    if not isinstance(basis, BSplineBasis) or not isinstance(penalty, DifferencePenalty):
+        return group
+    if penalty.order not in (1, 2) or basis.degree == 0 or basis.size < 3:
+        return group
+    embedding = replace(group.embedding, penalty=replace(penalty, order=1))
     used = embedding.used.copy()
     used[:, 0] = False  # what is left of a level
     widths = np.ones(used.shape)
     for j in range(group.n_features):
         knots = embedding.axes.knots_of(j)
-        if knots is not None and embedding.basis.degree == 1:
+        if knots is not None and basis.degree == 1:
             gaps = np.diff(knots)
             widths[j, 1 : len(knots)] = 0.5 + 0.5 * gaps / gaps.mean()
     parts = Parts.between(used, widths, embedding.variance)
-    if group.embedding.penalty.order == 1:
+    if penalty.order == 1:
         return replace(group, embedding=embedding, parts=parts)
     # Bends, and the slope in the middle. D_2 itself penalizes that at the left end, as hard as a
     # bend, so that a curve would not be fitted like its mirror image.

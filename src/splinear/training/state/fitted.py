@@ -34,7 +34,7 @@ LEARNED = frozenset(
     {
         *("n_features_in_", "feature_names_in_", "_columns"),
         *("terms_", "intercept_", "feature_importances_", "_model", "_outputs"),
-        *("n_iter_", "dual_gap_", "certified_", "objective_", "_duals", "_posteriors"),
+        *("n_iter_", "dual_gap_", "certified_", "objective_", "C_", "_duals", "_posteriors"),
     }
 )
 
@@ -74,6 +74,7 @@ def fitted_plain(of: Fitted) -> dict[str, Plain]:
         "dual_gap": float(of.dual_gap_),
         "certified": bool(of.certified_),
         "objective": float(of.objective_),
+        "C": None if (C := getattr(of, "C_", None)) is None else float(C),
     }
 
 
@@ -83,7 +84,7 @@ def restore(estimator: Fitted, data: object) -> None:
         data,
         "fitted",
         "columns names outputs model edf information duals importances n_iter dual_gap certified "
-        "objective",
+        "objective C",
     )
     columns = columns_from(f.get("columns"), f.at("columns"))
     n = columns.n_features
@@ -105,6 +106,8 @@ def restore(estimator: Fitted, data: object) -> None:
         "certified_": f.flag("certified"),
         "objective_": f.number("objective", finite=False),
     }
+    if f.has("C"):
+        learned["C_"] = f.number("C")
     if names is not None:
         learned["feature_names_in_"] = names
     vars(estimator).update(learned)
