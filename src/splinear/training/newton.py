@@ -31,8 +31,8 @@ from splinear.training.advice import advise_smooth
 from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
 from splinear.training.outputs.base import Outputs, Target
+from splinear.training.pair_check import N_TURNS, PairCheck, PairSearch, Smooth
 from splinear.training.running import one_blas_thread
-from splinear.training.pair_check import PairCheck, Smooth
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
 from splinear.training.weighted import WeightedRows
@@ -109,7 +109,7 @@ class NewtonTrainer:
             own = _per_sum(data.sums(self.loss), data.centered(results))
             curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
             data, _ = self._with_pairs(data, curves, stopping, _with_given(C))
-            is_whole = True
+            is_whole = data.search is not None or data.interactions.n_more == 0
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
@@ -135,6 +135,7 @@ class NewtonTrainer:
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
+            is_whole = data.search is not None or data.interactions.n_more == 0
         chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
@@ -212,37 +213,36 @@ class NewtonTrainer:
         data, begin = self._with_pairs(data, chosen, stopping, smooth)
         if not data.rows.layout.pairs:
             return data, chosen
-        more = smooth(data, begin, 20)
+        more = smooth(data, begin, N_TURNS)
         more = replace(more, n_turns=chosen.n_turns + more.n_turns)
         return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
     def _with_pairs(
         self, data: TrainingSet, curves: Smoothness, stopping: Stopping, smooth: Smooth
     ) -> tuple[TrainingSet, Smoothness]:
-        """Return the set with the surfaces that were asked for or found, and a model to begin with.
-        """
+        """Return the set with the surfaces asked for or found, and a model to begin with."""
         asked = data.interactions
         assert asked is not None
         rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
         few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
+        search = None
         if asked.n_more != 0:
-            sums = data.sums(self.loss)
+            sums, share, gain = data.sums(self.loss), 1.0, None
             crossed = CrossFit.train(few, self.loss, curves.starts, stopping)
-            share = 1.0
             if asked.n_more is None:
                 check = PairCheck(asked, crossed, curves, stopping, smooth)
-                share, begin = check.share(rows, sums), check.begun
-                import os
-                if os.environ.get("PAIRS_DEBUG"): print("   check share", share, check.gains.mean(axis=1).round(5), "se", (check.gains.std(axis=1)/check.gains.shape[1]**.5).round(5), check.gains.shape[1])
-            found = list(asked.find(crossed, rows, sums).items()) if share > 0.0 else []
-            wanted = asked.given | dict(found[: ceil(share * len(found))])
+                share, gain, begin = check.share(rows, sums), check.gain, check.begun
+            if not stopping.watch.poll():
+                found, n_looked_at = asked.find(crossed, rows, sums)
+                search = PairSearch(n_looked_at, len(found), gain)
+                wanted = asked.given | dict(list(found.items())[: ceil(share * len(found))])
         points = [
             newton.begin(few.rows, total, n_threads, start)
             for total, start in zip(few.sums(self.loss), curves.starts, strict=True)
         ]
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
         more = asked.add(data.rows, wanted, points, weights, n_threads)
-        return data.with_rows(more), begin(more.layout.pairs)
+        return replace(data.with_rows(more), search=search), begin(more.layout.pairs)
 
     def _proven(
         self,
