@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from splinear._types import Floats
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
-from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import SmoothLoss
 from splinear.solvers.problems.problem import Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows

@@ -21,6 +21,7 @@ from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splinear._caching import cached_property
 from splinear._lookup import is_whole
@@ -51,12 +52,13 @@ MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # rows that the evidence is computed from
 MOST_WORK = 2 * 10**9  # rows times pairs times outputs, unless that leaves fewer than LEAST_ROWS
 MOST_FEATURES = 400  # features considered: those whose curves vary most
 # "auto" takes all pairs with evidence of LEAST_EVIDENCE, and others down to LEAST_OF_CHEAP while
-# they cost little: REML flattens those without an effect, and many weak ones can matter together.
-LEAST_EVIDENCE, LEAST_OF_CHEAP = 2.0, 0.0
+# they cost little: REML flattens those without an effect, many weak ones can matter together, and
+# held-out rows decide what share of them is kept.
+LEAST_EVIDENCE, LEAST_OF_CHEAP = 2.0, -1.0
 CHEAP = 2 * 10**6  # rows times pairs
 # Upper limits on the number of pairs that "auto" takes.
 PAIRS_PER_FEATURE, FEW_PAIRS = 8, 60
-ROWS_PER_PAIR = 60
+ROWS_PER_PAIR = 30
 
 
 def check_interactions(request: object) -> None:
@@ -139,24 +141,33 @@ class Interactions:
         rows: TrainingRows,
         totals: Sequence[LossSum],
         held_out: int | None = None,
-    ) -> dict[FeaturePair, Pair]:
-        """Return the pairs to add to those the user named, those with most evidence first.
+    ) -> tuple[dict[FeaturePair, Pair], int]:
+        """Return pairs to add to those the user named, by evidence, and how many were looked at.
 
         `rows` are all rows, and `totals` the sums of losses over them. The rows of the fold
-        `held_out` are not looked at.
+        `held_out` are not used.
         """
         chains = self._candidates(crossed)
         all_pairs = combinations(sorted(chains[0]), 2)
         pairs = [p for p in all_pairs if p not in self.given and self.held.allow(*p)]
         if not pairs:
-            return {}
+            return {}, 0
         if is_worth_a_pass(rows, len(pairs)):
             z = grid_evidence(rows, totals, crossed.points[0], chains[0], pairs)
         else:
             z = self._evidence(crossed, chains, pairs, held_out)
+        if self.n_more is None:
+            z = np.where((z < LEAST_EVIDENCE) & self._are_ordered(pairs), -np.inf, z)
         order = np.argsort(-z, kind="stable")
         found = [pairs[k] for k in order[: self._n_taken(z, len(chains[0]))]]
-        return {pair: Pair() for pair in found}
+        return {pair: Pair() for pair in found}, len(pairs)
+
+    def _are_ordered(self, pairs: list[FeaturePair]) -> NDArray[np.bool_]:
+        """Return whether each pair has a category.
+
+        The rows also order its levels, so that REML cannot tell whether a surface has an effect.
+        """
+        return np.array([not self.data.levels.keys().isdisjoint(pair) for pair in pairs])
 
     def _n_taken(self, z: Floats, n_features: int) -> int:
         if self.n_more is not None:

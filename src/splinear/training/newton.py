@@ -31,7 +31,7 @@ from splinear.training.advice import advise_smooth
 from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
 from splinear.training.outputs.base import Outputs, Target
-from splinear.training.pair_check import PairCheck, Smooth
+from splinear.training.pair_check import N_TURNS, PairCheck, PairSearch, Smooth
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
@@ -113,7 +113,7 @@ class NewtonTrainer:
             own = _per_sum(data.sums(self.loss), data.centered(results))
             curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
             data, _ = self._with_pairs(data, curves, stopping, _as_begun, C)
-            is_whole = True
+            is_whole = data.search is not None or data.interactions.n_more == 0
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
@@ -139,6 +139,7 @@ class NewtonTrainer:
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
+            is_whole = data.search is not None or data.interactions.n_more == 0
         chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
@@ -190,10 +191,11 @@ class NewtonTrainer:
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
     ) -> tuple[TrainingSet, Smoothness]:
         """Find pairs of features that interact, and choose the smoothness of their surfaces."""
+        plain = data.rows.layout.without_forms()
 
         def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
             return choose_with_pairs(
-                own.rows.with_layout(own.rows.layout.without_forms()),
+                own.rows.with_layout(plain.with_pairs(own.rows.layout.pairs)),
                 lambda rows: own.sums(self.loss, rows),
                 stopping,
                 lambda rows: own.weighted.over(rows).n_units,
@@ -205,7 +207,7 @@ class NewtonTrainer:
         data, begin = self._with_pairs(data, chosen, stopping, smooth, guess)
         if not data.rows.layout.pairs:
             return data, chosen
-        more = smooth(data, begin, 20)
+        more = smooth(data, begin, N_TURNS)
         more = replace(more, n_turns=chosen.n_turns + more.n_turns)
         return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
@@ -217,7 +219,7 @@ class NewtonTrainer:
         smooth: Smooth,
         guess: float,
     ) -> tuple[TrainingSet, Smoothness]:
-        """Return the set with the surfaces that were asked for or found, and a first model.
+        """Return the set with the surfaces asked for or found, and a model to begin with.
 
         The first variances of surfaces are multiplied by `guess`.
         """
@@ -225,22 +227,25 @@ class NewtonTrainer:
         assert asked is not None
         rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
         few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
+        search = None
         if asked.n_more != 0:
-            sums = data.sums(self.loss)
+            sums, share, gain = data.sums(self.loss), 1.0, None
             crossed = CrossFit.train(few, self.loss, curves.starts, stopping)
-            share = 1.0
             if asked.n_more is None:
                 check = PairCheck(asked, crossed, curves, stopping, smooth, guess)
-                share, begin = check.share(rows, sums), check.begun
-            found = list(asked.find(crossed, rows, sums).items()) if share > 0.0 else []
-            wanted = asked.given | dict(found[: ceil(share * len(found))])
+                share, gain, begin = check.share(rows, sums), check.gain, check.begun
+            if not stopping.watch.poll():
+                found, n_looked_at = asked.find(crossed, rows, sums)
+                search = PairSearch(n_looked_at, len(found), gain)
+                wanted = asked.given | dict(list(found.items())[: ceil(share * len(found))])
         points = [
             newton.begin(few.rows, total, n_threads, start)
             for total, start in zip(few.sums(self.loss), curves.starts, strict=True)
         ]
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
         more = asked.add(data.rows, wanted, points, weights, n_threads)
-        return data.with_rows(more), begin([group.scaled(guess) for group in more.layout.pairs])
+        surfaces = [group.scaled(guess) for group in more.layout.pairs]
+        return replace(data.with_rows(more), search=search), begin(surfaces)
 
     def _proven(
         self,

@@ -27,7 +27,7 @@ from splinear.training.crossfit import N_FOLDS, CrossFit
 from splinear.training.interactions import Interactions
 from splinear.training.set import TrainingSet
 
-__all__ = ["PairCheck", "Smooth"]
+__all__ = ["N_TURNS", "PairCheck", "PairSearch", "Smooth"]
 
 SHARES = 1.0, 0.5, 0.25, 0.125, 0.0625  # of the pairs found, those with most evidence
 SURE = 2.0  # standard errors of the gain from which on no further fold is looked at
@@ -37,6 +37,42 @@ N_TURNS = 8  # of REML, where models are only compared
 Smooth = Callable[[TrainingSet, Smoothness, int], Smoothness]
 
 Pairs = dict[FeaturePair, Pair]
+
+
+@dataclass(frozen=True)
+class PairSearch:
+    """What became of a search for pairs.
+
+    Attributes
+    ----------
+    n_looked_at, n_found : int
+        Number of pairs, and of those that were found to interact.
+    gain : float or None
+        By how much surfaces lowered the loss per held-out row; None if that was not checked.
+    """
+
+    n_looked_at: int
+    n_found: int
+    gain: float | None = None
+
+    def report(self, n_kept: int) -> dict[str, int | float | str | None]:
+        """Return all of it as a dict, with a reason if no surfaces are kept."""
+        return {
+            "looked_at": self.n_looked_at,
+            "found": self.n_found,
+            "kept": n_kept,
+            "gain": self.gain,
+            "why_none": None if n_kept else self._why_none(),
+        }
+
+    def _why_none(self) -> str:
+        if not self.n_looked_at:
+            return "there were no pairs to look at"
+        if not self.n_found:
+            return "no pair had enough evidence"
+        if self.gain is not None and self.gain <= 0.0:
+            return "surfaces did not lower the loss of held-out rows"
+        return "their surfaces turned out to be flat"
 
 
 @dataclass(eq=False)
@@ -68,7 +104,7 @@ class PairCheck:
         `rows` are all rows, and `totals` the sums of losses over them.
         """
         for k in range(N_FOLDS):
-            found = self.asked.find(self.crossed, rows, totals, held_out=k)
+            found, _ = self.asked.find(self.crossed, rows, totals, held_out=k)
             if self.stopping.watch.poll():
                 break
             own = self._gains(k, found)

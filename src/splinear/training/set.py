@@ -18,6 +18,7 @@ from splinear.training.weighted import WeightedRows
 
 if TYPE_CHECKING:
     from splinear.training.interactions import Interactions
+    from splinear.training.pair_check import PairSearch
 
 __all__ = ["TrainingSet"]
 
@@ -35,6 +36,7 @@ class TrainingSet:
     weighted: WeightedRows
     target: Target
     interactions: Interactions | None = None  # None if there are no surfaces
+    search: PairSearch | None = None  # how pairs were searched, once they have been
 
     @property
     def rows(self) -> TrainingRows:
