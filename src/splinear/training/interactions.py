@@ -153,7 +153,7 @@ class Interactions:
         if not pairs:
             return {}, 0
         if is_worth_a_pass(rows, len(pairs)):
-            z = grid_evidence(rows, totals, crossed.points[0], chains[0], pairs)
+            z = grid_evidence(rows, totals, crossed, chains[0], pairs)
         else:
             z = self._evidence(crossed, chains, pairs, held_out)
         if self.n_more is None:
