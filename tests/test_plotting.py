@@ -176,7 +176,7 @@ def test_constant_feature_is_a_dot(model, frame):
 
 def test_given_axes(model, frame):
     figure, axes = pyplot.subplots(2, 2)
-    display = CurvesDisplay.from_estimator(model, frame[0], features=[0, 1, 2], axes=axes)
+    display = CurvesDisplay.from_estimator(model, frame[0], features=[0, 1, 2], ax=axes)
     assert display.figure_ is figure
     assert list(display.axes_) == list(axes.ravel()[:3])
     assert not axes[1, 1].lines
@@ -297,7 +297,7 @@ def test_effects_in_regression(kind, frame):
 def test_too_few_axes(model, frame):
     _, ax = pyplot.subplots()
     with pytest.raises(ValueError, match="2 curves need as many axes; got 1"):
-        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], axes=ax)
+        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], ax=ax)
 
 
 def test_without_matplotlib(model, frame, monkeypatch):
@@ -570,7 +570,7 @@ def test_names_are_text_wherever_they_come_from(name):
     texts = shown(CurvesDisplay.from_estimator(line, X, target_name=name).figure_)
     assert {f"effect on {name}", f"raises {name}", name, "b"} <= texts
     panels = pyplot.figure().subplots(1, 2)
-    assert name in shown(CurvesDisplay.from_estimator(line, X, axes=panels).figure_)
+    assert name in shown(CurvesDisplay.from_estimator(line, X, ax=panels).figure_)
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])

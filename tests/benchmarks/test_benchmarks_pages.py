@@ -160,6 +160,20 @@ def test_the_page_says_what_follows_from_the_numbers(page, tables):
     assert float(behind) == pytest.approx(default - min(ours), abs=2e-4)
 
 
+# -- small tables ----------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+@pytest.mark.skipif("SPLINEAR_DATA" not in os.environ, reason="SPLINEAR_DATA is not set")
+def test_small_tables_beside_mgcv(tmp_path):
+    run("small_tables", "kyphosis", "ToothGrowth", data=os.environ["SPLINEAR_DATA"])
+    arguments = ("--quick", "--output", tmp_path)
+    run("small_tables", *arguments, data=os.environ["SPLINEAR_DATA"])
+    page = (tmp_path / "small_tables.md").read_text()
+    assert "| airquality | gaussian | 111 x 5 |" in page
+    assert "tables above 1.02" in page
+
+
 # -- weights, copies and groups --------------------------------------------------------------------
 
 

@@ -327,7 +327,7 @@ def test_single_precision_is_scored_as_double(degree, n_bins, instructions, monk
 def test_one_term_for_all_features_is_the_curve(rows, make):
     """To the bit; equal terms that are not the same object, up to the tolerance."""
     X, y = rows
-    options = {"tol": 1e-6, "max_iter": 5000, "random_state": 0}
+    options = {"C": 1.0, "tol": 1e-6, "max_iter": 5000, "random_state": 0}
     model = AdditiveSVC(make(), **options).fit(X, y)
     shared = AdditiveSVC(terms=dict.fromkeys(range(3), make()), **options).fit(X, y)
     assert_array_equal(shared._model.parameters, model._model.parameters)

@@ -426,7 +426,7 @@ def test_surfaces_alone_and_on_given_axes(model, table):
     X, _ = table
     _, axes = pyplot.subplots(1, 3)
     display = CurvesDisplay.from_estimator(
-        model, X, features=[("a", "b"), ("gap", "kind")], axes=axes, target_name="it"
+        model, X, features=[("a", "b"), ("gap", "kind")], ax=axes, target_name="it"
     )
     assert list(display.axes_) == list(axes[:2])
     bars = [ax.child_axes[0].get_ylabel() for ax in display.axes_]

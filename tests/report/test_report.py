@@ -294,6 +294,7 @@ def test_very_many_levels_are_pooled(tmp_path: Path) -> None:
     assert len(text) < 120_000
 
 
+@pytest.mark.filterwarnings("ignore:.*levels that differ by case, blanks")
 def test_extreme_columns(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     n = 300

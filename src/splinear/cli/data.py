@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import narwhals as nw
@@ -18,13 +19,23 @@ from splinear.tables.opening import FORMATS, open_files
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["blocks", "no_column", "open_data", "open_for", "some_rows"]
+__all__ = ["Reading", "blocks", "no_column", "open_data", "open_for", "some_rows"]
 
 READABLE = [name for name in FORMATS if name != ".npy"]  # .npy files have no target
 
 
-def open_data(path: Path, delimiter: str | None) -> Table:
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read: its delimiter, and columns that are read as numbers."""
+
+    delimiter: str | None = None
+    numbers: Sequence[str] = ()
+    dates: Sequence[str] = ()
+
+
+def open_data(path: Path, reading: Reading) -> Table:
     """Open a file of rows or a folder of Parquet files."""
+    delimiter = reading.delimiter
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise OptionError(
             f"--delimiter must be one character; got {delimiter!r}; a tab is $'\\t' in a shell"
@@ -45,17 +56,30 @@ def open_data(path: Path, delimiter: str | None) -> Table:
     assert table is not None
     if 0 in table.shape:
         raise ValueError(f"there are no {'rows' if table.shape[0] == 0 else 'columns'} in {path}")
-    return table
+    return _read_as_numbers(table, reading)
 
 
-def open_for(model: AdditiveEstimator, path: Path, delimiter: str | None) -> Table:
+def _read_as_numbers(table: Table, reading: Reading) -> Table:
+    given = [*reading.numbers, *reading.dates]
+    if not given:
+        return table
+    if not isinstance(table, ArrowTable):
+        raise ValueError(f"the columns of {table} have no names: leave out --number and --dates")
+    if missing := [name for name in given if name not in table.all_names]:
+        raise no_column(table, missing, " to read as numbers", table.all_names)
+    if both := set(reading.numbers).intersection(reading.dates):
+        raise OptionError(f"--number and --dates name the same column, {min(both)!r}")
+    return table.reading(reading.numbers, reading.dates)
+
+
+def open_for(model: AdditiveEstimator, path: Path, reading: Reading) -> Table:
     """Open a file for a model: its features are found by name, other columns are left out.
 
     Categories that were text in training are read as text, even if they look like numbers, and
     numbers as numbers, even if they look like codes.
     """
     names = getattr(model, "feature_names_in_", None)
-    table = open_data(path, delimiter)
+    table = open_data(path, reading)
     if names is None or not isinstance(table, ArrowTable):
         return _by_position(model, table)
     known = set(table.all_names)

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from splinear._lookup import shown
 from splinear._types import AnyArray, Input
 from splinear.cli.console import failing_well, refuse_closed_stdout, say
-from splinear.cli.data import blocks, open_for, some_rows
+from splinear.cli.data import Reading, blocks, open_for, some_rows
 from splinear.cli.models import load_model
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
@@ -39,6 +39,8 @@ def add_explain(app: "typer.Typer") -> None:
         label: o.Class = None,
         top: o.Top = 8,
         delimiter: o.Delimiter = None,
+        number: o.Numbers = None,
+        dates: o.Dates = None,
         force: o.Force = False,
     ) -> None:
         """Show what each column adds to the score of a row, or write it for all rows.
@@ -48,8 +50,9 @@ def add_explain(app: "typer.Typer") -> None:
         with failing_well():
             check_outputs({"--output": (output, TABLE)}, [model, data], force=force)
             fitted = load_model(model)
+            reading = Reading(delimiter, number or (), dates or ())
             target = None if label is None else _class(fitted, label)
-            table = open_for(fitted, data, delimiter)
+            table = open_for(fitted, data, reading)
             if output is not None:
                 _write(fitted, table, target, output)
             else:

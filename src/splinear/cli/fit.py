@@ -9,10 +9,10 @@ import numpy as np
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats
-from splinear.cli.console import OptionError, failing_well, make_console, say
-from splinear.cli.data import no_column, open_data
+from splinear.cli.console import OptionError, failing_well, make_console, say, say_error
+from splinear.cli.data import Reading, no_column, open_data
 from splinear.cli.estimators import FitOptions, Share, make_estimator, task_of
-from splinear.cli.measures import measure_rows
+from splinear.cli.measures import find_leak, measure_rows
 from splinear.cli.output import MODEL, PAGE, check_outputs
 from splinear.cli.printing import (
     MOST_COLUMNS,
@@ -26,6 +26,7 @@ from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
 from splinear.cli.report import write_page
 from splinear.cli.target import TargetColumn, read_numbers, read_target
+from splinear.files import save
 from splinear.solvers.problems.watch import Progress
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.table import Table
@@ -96,27 +97,32 @@ def add_fit(app: "typer.Typer") -> None:
         seed: o.Seed = 0,
         max_memory: o.MaxMemory = None,
         delimiter: o.Delimiter = None,
+        number: o.Numbers = None,
+        dates: o.Dates = None,
         force: o.Force = False,
     ) -> None:
         """Train a model on a file, and save it.
 
         Example: splinear fit train.csv --target churn -o churn.splinear --report churn.html
         """
-        import splinear
-
         with failing_well() as written:
-            outputs = {"--output": (output, MODEL), "--report": (report, PAGE)}
-            check_outputs(outputs, [data], force=force)
+            _check_outputs(output, report, data, force=force)
             wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
             named = Columns(target, drop or [], weight, counts)
-            rows = _read(data, named, delimiter, wanted, task, holdout)
+            reading = Reading(delimiter, number or (), dates or ())
+            rows = _read(data, named, reading, wanted, task, holdout)
             model = _train(rows, wanted)
-            splinear.save(model, output)
+            save(model, output)
             written.append(output)
             _finish(model, rows, output)
             if report is not None:
                 write_page(model, report, rows.table, rows.held_out, rows.target)
                 say(f"Report  {report}")
+
+
+def _check_outputs(output: Path, report: Path | None, data: Path, *, force: bool) -> None:
+    outputs = {"--output": (output, MODEL), "--report": (report, PAGE)}
+    check_outputs(outputs, [data], force=force)
 
 
 def _read_interactions(text: str) -> int | str:
@@ -130,7 +136,7 @@ def _read_interactions(text: str) -> int | str:
 def _read(
     path: Path,
     named: Columns,
-    delimiter: str | None,
+    reading: Reading,
     wanted: FitOptions,
     task: str | None,
     holdout: float,
@@ -140,7 +146,7 @@ def _read(
         raise OptionError(
             f"--drop and --target name the same column, {named.target!r}; drop another one"
         )
-    table = _without(open_data(path, delimiter), named.drop)
+    table = _without(open_data(path, reading), named.drop)
     table, weights = read_numbers(table, named.weight, "--weight")
     table, counts = read_numbers(table, named.counts, "--counts")
     table, column = read_target(table, named.target)
@@ -177,8 +183,8 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
         dates = [column.name for column in columns if column.kind is Kind.DATE]
         if dates:
             raise ValueError(
-                f"these columns hold dates or times: {shown(dates)}; leave them out by --drop, or "
-                "write numbers instead, such as days since a fixed day, the month or the hour"
+                f"these columns hold dates or times: {shown(dates)}; leave them out by --drop, "
+                "read them as days by --dates, or write the month or the hour as a number instead"
             )
     text = target_text(target, task, is_chosen=is_chosen)
     say(f"\nTarget  {text}")
@@ -227,6 +233,9 @@ def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
         console.print(measures_table(measures))
         console.print()
     console.print(terms_table(model))
+    leak = find_leak(model, data.table, data.target.values, data.target.there)
+    if leak is not None:
+        say_error(f"warning: {leak}")
     if model.terms_.pairs:
         pairs = shown(pair.name for pair in model.terms_.pairs)
         say(f"\nPairs   {pairs}")

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import spearmanr
+from sklearn.base import is_classifier
+from sklearn.metrics import roc_auc_score
 
 from splinear._types import AnyArray
 from splinear.cli.data import blocks, some_rows
 from splinear.cli.progress import Track
+from splinear.inspection import base_value, contributions
 from splinear.report.measures import Measure, measure
 from splinear.report.scoring import score_rows
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["measure_rows"]
+__all__ = ["find_leak", "measure_rows"]
+
+LOOKED_AT = 10_000  # rows at the beginning of a file
+FEWEST = 20  # rows: in fewer, one column may tell the others apart by chance
+PERFECT = 0.9999  # of an accuracy, area under ROC or rank correlation
 
 
 def measure_rows(
@@ -26,3 +34,34 @@ def measure_rows(
             scores.append(model._scores(some_rows(block, wanted[rows])))
     classes = [str(name) for name in getattr(model, "classes_", ())]
     return measure(score_rows(model, np.concatenate(scores), y[wanted], None, classes))
+
+
+def find_leak(model: AdditiveEstimator, table: Table, y: AnyArray, there: AnyArray) -> str | None:
+    """Return a warning if one column alone gives the target away; None otherwise."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return None
+    rows, block = next(iter(blocks(table)))
+    known = np.flatnonzero(there[rows])[:LOOKED_AT]
+    kept = np.zeros(rows.stop - rows.start, dtype=bool)
+    kept[known] = True
+    target = y[rows][known]
+    if len(target) < FEWEST or len(np.unique(target)) < 2:
+        return None
+    j = int(np.argmax(model.feature_importances_))
+    if not _tells(model, np.asarray(contributions(model, some_rows(block, kept)))[:, j], target):
+        return None
+    return (
+        f"column {names[j]!r} alone gives the target away; --drop it if it is not known when "
+        "predictions are made"
+    )
+
+
+def _tells(model: AdditiveEstimator, part: AnyArray, target: AnyArray) -> bool:
+    """Return whether the contribution of one term puts all rows in the order of the target."""
+    if not is_classifier(model):
+        return bool(np.ptp(part) > 0.0 and spearmanr(part, target).statistic > PERFECT)
+    if part.ndim == 1:
+        return bool(roc_auc_score(target == model.classes_[1], part) > PERFECT)
+    found = model.classes_[np.argmax(part + base_value(model), axis=1)]
+    return bool(np.mean(found == target) > PERFECT)

@@ -10,6 +10,18 @@ DataFile: TypeAlias = Annotated[Path, typer.Argument(help="CSV, Parquet or LIBSV
 Delimiter: TypeAlias = Annotated[
     str | None, typer.Option(help="Delimiter of a CSV file; detected by default.")
 ]
+Numbers: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--number",
+        help="A column to read as numbers, such as $1,234.50 or 12 %; other text in it is missing. "
+        "May be repeated.",
+    ),
+]
+Dates: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="A column of dates to read as days since 1970-01-01; may be repeated."),
+]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace existing files, whatever they are.")
 ]

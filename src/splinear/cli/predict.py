@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from splinear._types import AnyArray, Input
 from splinear.cli.console import failing_well
-from splinear.cli.data import blocks, no_column, open_for
+from splinear.cli.data import Reading, blocks, no_column, open_for
 from splinear.cli.models import load_model
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
@@ -33,6 +33,8 @@ def add_predict(app: "typer.Typer") -> None:
         output: o.Predictions = None,
         keep: o.Keep = None,
         delimiter: o.Delimiter = None,
+        number: o.Numbers = None,
+        dates: o.Dates = None,
         force: o.Force = False,
     ) -> None:
         """Predict the rows of a file: classes with probabilities, or numbers.
@@ -44,7 +46,8 @@ def add_predict(app: "typer.Typer") -> None:
         with failing_well():
             check_outputs({"--output": (output, TABLE)}, [model, data], force=force)
             fitted = load_model(model)
-            table = open_for(fitted, data, delimiter)
+            reading = Reading(delimiter, number or (), dates or ())
+            table = open_for(fitted, data, reading)
             _predict(fitted, table, keep or [], output)
 
 

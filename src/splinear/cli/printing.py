@@ -145,7 +145,8 @@ def _values(column: ColumnProfile) -> str:
     if column.is_boolean:
         return " or ".join(sorted(str(bool(value)) for value in column.counts))
     if column.kind is Kind.NUMBER:
-        return f"{_number(column.lo, column)} to {_number(column.hi, column)}"
+        numbers = f"{_number(column.lo, column)} to {_number(column.hi, column)}"
+        return f"{numbers}, the number of the row: --drop it?" if column.is_identifier else numbers
     if not column.is_category:
         return ""
     levels = [str(name) for name, _ in column.counts.most_common(NAMED)]

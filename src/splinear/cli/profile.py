@@ -32,6 +32,8 @@ class ColumnProfile:
         The range of numbers; NaN if there are none.
     is_whole : bool
         Whether all numbers are integers.
+    is_count : bool
+        Whether each number is one more than that of the row before.
     counts : Counter
         Rows per level of a category, or per value of a column with few numbers. It is incomplete
         for more than 10,000 levels or 20 numbers.
@@ -45,6 +47,7 @@ class ColumnProfile:
     lo: float = np.nan
     hi: float = np.nan
     is_whole: bool = True
+    is_count: bool = True
     counts: Counter[object] = field(default_factory=Counter)
 
     @property
@@ -60,7 +63,9 @@ class ColumnProfile:
 
     @property
     def is_identifier(self) -> bool:
-        """Whether nearly every row has a level of its own."""
+        """Whether nearly every row has a level of its own, or the numbers count the rows."""
+        if self.kind is Kind.NUMBER:
+            return self.is_count and self.n_rows > MANY
         return self.is_category and 2 * len(self.counts) > self.n_rows > MANY
 
     def add(self, values: Values) -> None:
@@ -76,6 +81,9 @@ class ColumnProfile:
             self._add_numbers(numbers(values, f"column {self.name!r}"))
 
     def _add_numbers(self, x: AnyArray) -> None:
+        if self.is_count and len(x):
+            before = self.hi if self.n_rows > len(x) else x[0] - 1.0
+            self.is_count = bool(np.all(np.diff(x, prepend=before) == 1.0))
         there = x[~np.isnan(x)]
         self.n_gaps += len(x) - len(there)
         if len(there):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from splinear._types import Input
 from splinear.cli.console import failing_well, make_console, say
-from splinear.cli.data import blocks, open_data, open_for, some_rows
+from splinear.cli.data import Reading, blocks, open_data, open_for, some_rows
 from splinear.cli.models import load_model
 from splinear.cli.output import PAGE, check_outputs
 from splinear.cli.progress import tracking
@@ -38,6 +38,8 @@ def add_report(app: "typer.Typer") -> None:
         target: o.KnownTarget = None,
         title: o.Title = None,
         delimiter: o.Delimiter = None,
+        number: o.Numbers = None,
+        dates: o.Dates = None,
         force: o.Force = False,
     ) -> None:
         """Write one HTML page on a model: its curves, how good it is, and a panel to try values.
@@ -47,10 +49,11 @@ def add_report(app: "typer.Typer") -> None:
         with failing_well():
             check_outputs({"--output": (output, PAGE)}, [model, data], force=force)
             fitted = load_model(model)
-            table, column = open_for(fitted, data, delimiter), None
+            reading = Reading(delimiter, number or (), dates or ())
+            table, column = open_for(fitted, data, reading), None
             if target is not None or table.is_sparse:
                 classes = getattr(fitted, "classes_", ())
-                _, column = read_target(open_data(data, delimiter), target, classes)
+                _, column = read_target(open_data(data, reading), target, classes)
             kept = np.ones(table.shape[0], dtype=bool) if column is None else column.there
             write_page(fitted, output, table, kept, column, title)
             say(f"Report  {output}")

@@ -61,7 +61,8 @@ def _check_page(folder: Path, *, force: bool) -> None:
     if not os.access(existing, os.W_OK):
         raise OSError(f"cannot write into {folder}: permission denied")
     page, text = folder / HTML, folder / MARKDOWN
-    check_outputs({"--output": (page, OWN), "": (text, OWN)}, force=force)
+    if folder.is_dir():  # otherwise it will be made, and holds nothing to lose
+        check_outputs({"--output": (page, OWN), "": (text, OWN)}, force=force)
     for picture in sorted(folder.glob("figure?.png")):  # which those of an earlier run are beside
         if not force and not page.exists():
             raise OSError(

@@ -117,7 +117,7 @@ class Distributed:
         if not n_rows:
             raise ValueError("X has no rows, or none with a weight above 0.")
         for own in found.seen.values():
-            own.warn_of_identifiers(n_rows)
+            own.warn_of_levels(n_rows)
         wrong = {"infinity": np.isposinf(found.hi) | np.isneginf(found.lo)}
         wrong["infinity"] &= found.hi >= found.lo
         wrong["NaN"] = found.has_gap & (work.missing == "error")

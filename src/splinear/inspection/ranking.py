@@ -60,7 +60,7 @@ def importances(
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = AdditiveRegressor(random_state=0).fit(X, y)
     >>> X.columns[importances(model, X).argmax()]
-    'bmi'
+    's5'
     """
     model, X = resolve(model, X)
     if by not in ("feature", "term"):

@@ -10,7 +10,7 @@ for terms that were shrunk to nothing. See `flatness`.
 >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
 >>> table = summary(AdditiveRegressor(random_state=0).fit(X, y))
 >>> table.lines[0].feature
-'bmi'
+'s5'
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Summary:
     >>> model = AdditiveRegressor(random_state=0).fit(X, y)
     >>> table = summary(model)
     >>> table.lines[0].feature
-    'bmi'
+    's5'
     >>> list(table.to_frame().columns)
     ['term', 'feature', 'edf', 'importance', 'p_value', 'concurvity', 'lowest', 'highest']
     """
@@ -180,7 +180,7 @@ def summary(model: FittedModel) -> Summary:
     >>> model = AdditiveRegressor(random_state=0).fit(X, y)
     >>> table = summary(model)
     >>> [line.feature for line in table.lines[:3]]  # the most important terms first
-    ['bmi', 's5', 'bp']
+    ['s5', 'bmi', 'bp']
     """
     model = resolve_model(model)
     posteriors = posteriors_of(model)

@@ -96,7 +96,7 @@ class CurvesDisplay:
         n_points: int = 200,
         center: bool = True,
         band: BandKind | None = "pointwise",
-        axes: Axes | Sequence[Axes] | AnyArray | None = None,
+        ax: Axes | Sequence[Axes] | AnyArray | None = None,
         figure: Figure | None = None,
         n_cols: int = 3,
         share_y: bool = True,
@@ -113,7 +113,7 @@ class CurvesDisplay:
             Whose curves; None means all classes. A panel has one line per class, at most 10.
         n_points : points per curve, besides its knots; at most 100 along a surface
         band : kind of 95 % band to shade, {"pointwise", "simultaneous"} or None
-        axes, figure, n_cols, share_y : as in :meth:`plot`
+        ax, figure, n_cols, share_y : as in :meth:`plot`
         """
         require_matplotlib()
         estimator, X = resolve(estimator, X)
@@ -121,11 +121,11 @@ class CurvesDisplay:
         names = checked_names(estimator, feature_names)
         wanted = PanelOptions(features, top, names, words.lines, target, n_points, center, band)
         panels = make_panels(estimator, X, wanted)
-        return cls(panels, words).plot(axes, figure=figure, n_cols=n_cols, share_y=share_y)
+        return cls(panels, words).plot(ax, figure=figure, n_cols=n_cols, share_y=share_y)
 
     def plot(
         self,
-        axes: Axes | Sequence[Axes] | AnyArray | None = None,
+        ax: Axes | Sequence[Axes] | AnyArray | None = None,
         *,
         figure: Figure | None = None,
         n_cols: int = 3,
@@ -135,10 +135,10 @@ class CurvesDisplay:
 
         Parameters
         ----------
-        axes : Axes or array of Axes, default=None
+        ax : Axes or array of Axes, default=None
             Panels to draw into, one per curve; additional ones are left unchanged.
         figure : Figure, default=None
-            Without `axes`: an empty figure to lay the panels out in. None makes one with pyplot, so
+            Without `ax`: an empty figure to lay the panels out in. None makes one with pyplot, so
             that notebooks and `plt.show()` display it.
         n_cols : int, default=3
             The most panels per row, when this method lays them out; four stand two by two.
@@ -153,15 +153,15 @@ class CurvesDisplay:
         if not self.curves:
             raise ValueError("There are no curves to draw: name at least one feature.")
         n_cols = self._per_row(n_cols)
-        panels = self._given(axes) if axes is not None else self._lay_out(figure, n_cols, share_y)
+        panels = self._given(ax) if ax is not None else self._lay_out(figure, n_cols, share_y)
         self.axes_ = np.array(panels, dtype=object)
         self._draw(panels, share_y)
         self.figure_ = panels[0].figure
-        if axes is None:
+        if ax is None:
             draw_legend(self.figure_, self.curves, self.words, n_cols)
             if self._only_curves():
                 self.figure_.supylabel(self.words.axis, color=INK, fontsize=12, **AS_IT_IS)
-        self._fit_texts(panels, laid_out=axes is None)
+        self._fit_texts(panels, laid_out=ax is None)
         return self
 
     def _draw(self, panels: list[Axes], share_y: bool) -> None:

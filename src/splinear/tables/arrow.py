@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
+from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -16,6 +17,7 @@ from splinear._lookup import shown
 from splinear._types import AnyArray, Input
 from splinear.tables import table as sizes
 from splinear.tables.chunks import Chunk, float_type
+from splinear.tables.lenient import date_column, number_column
 from splinear.tables.table import ColumnNumbers, Table
 from splinear.tables.values import Kind, Values
 
@@ -54,6 +56,7 @@ class ArrowTable(Table):
         self.features = features if chosen is None else list(chosen)
         self.names = self.features
         self.blank: frozenset[str] = frozenset()  # features that are not read and count as 0
+        self.read_as: dict[str, Callable[[Arrow], Arrow]] = {}  # columns read as numbers
 
     def _refuse_repeated(self, where: str) -> None:
         repeated = sorted(name for name, n in Counter(self.all_names).items() if n > 1)
@@ -132,6 +135,33 @@ class ArrowTable(Table):
         """Return the table without the column of the target."""
         return self.select_names([other for other in self.features if other != name])
 
+    def reading(self, numbers: Collection[str] = (), dates: Collection[str] = ()) -> ArrowTable:
+        """Return the table with these columns read as numbers; see `splinear.tables.lenient`."""
+        other = copy(self)
+        other._read_as_numbers(numbers, dates)
+        return other
+
+    def _read_as_numbers(self, numbers: Collection[str], dates: Collection[str]) -> None:
+        self.select_names([*numbers, *dates])  # raises if one is missing
+        self.read_as = dict.fromkeys(numbers, self._number_column)
+        for name in dates:
+            self.read_as[name] = partial(date_column, where=f"the column {name!r} of {self}")
+        self._set_as_numbers()
+
+    def _number_column(self, column: Arrow) -> Arrow:
+        return number_column(column)
+
+    def _set_as_numbers(self) -> None:
+        """Let the schemas say that columns in `read_as` hold numbers."""
+        double, schemas = import_module("pyarrow").float64(), []
+        for where, schema in self.schemas:
+            for name in self.read_as:
+                at = schema.get_field_index(name)
+                schema = schema.set(at, schema.field(at).with_type(double))
+            schemas.append((where, schema))
+        self.schemas = schemas
+        self.__dict__.pop("kinds", None)
+
     def target_column(self, name: str, classes: Collection[object] | None) -> Table:
         """Return the table of the target alone.
 
@@ -174,10 +204,17 @@ class ArrowTable(Table):
         n_values = max(1, len(names))
         for batch in self._batches(read, max(1, sizes.COPIED_AT_ONCE // n_values)):
             self._check_rows(start + batch.num_rows, start + batch.num_rows <= self.n_rows)
-            yield slice(start, start + batch.num_rows), batch
+            yield slice(start, start + batch.num_rows), self._converted(batch)
             start += batch.num_rows
         self._check_rows(start, start == self.n_rows)
         import_module("pyarrow").default_memory_pool().release_unused()
+
+    def _converted(self, batch: Arrow) -> Arrow:
+        """Return a batch with the columns in `read_as` as numbers."""
+        for name in set(self.read_as).intersection(batch.schema.names):
+            at = batch.schema.get_field_index(name)
+            batch = batch.set_column(at, name, self.read_as[name](batch.column(at)))
+        return batch
 
     def _check_rows(self, found: int, right: bool) -> None:
         """Raise unless there are as many rows as announced, for which memory was allocated."""
@@ -192,7 +229,7 @@ class ArrowTable(Table):
         if not isinstance(y, str):
             return y
         self.select_names([y])  # raises if it is missing
-        column = [batch.column(y) for batch in self._batches([y], 2**20)]
+        column = [self._converted(batch).column(y) for batch in self._batches([y], 2**20)]
         if any(part.null_count for part in column):
             raise ValueError(f"The column {y!r} of {self} has missing values; y must have none.")
         return np.concatenate([_target_values(part) for part in column])

@@ -12,6 +12,7 @@ from splinear.tables.arrow import Arrow, ArrowTable, import_arrow, names_of
 from splinear.tables.codes import has_codes, may_have_codes
 from splinear.tables.dialect import find_dialect
 from splinear.tables.files import checked_paths
+from splinear.tables.lenient import number_column
 from splinear.tables.table import Table
 
 __all__ = ["CsvFile"]
@@ -38,9 +39,18 @@ class CsvFile(ArrowTable):
     delimiter : str, default=None
         The character between fields; None to find it (a comma, semicolon, tab or bar) from the
         first lines.
+    numbers, dates : sequence of str, default=()
+        Columns that are read as numbers: text such as $1,234.50 or 12 %, where text that is no
+        number is a missing value; and dates, as days since 1970-01-01.
     """
 
-    def __init__(self, path: Input, delimiter: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Input,
+        delimiter: str | None = None,
+        numbers: Collection[str] = (),
+        dates: Collection[str] = (),
+    ) -> None:
         [self.path] = checked_paths(path)
         self.dialect = find_dialect(self._head(), delimiter)
         self.types: dict[str, Arrow] = {}
@@ -48,6 +58,7 @@ class CsvFile(ArrowTable):
         super().__init__([(str(self.path), schema)], n_rows)
         self.codes = {name: self.types[name] for name in self._codes()}  # their types as numbers
         self._set_types(dict.fromkeys(self.codes, import_arrow(self.path).string()))
+        self._read_as_numbers(numbers, dates)
 
     def __str__(self) -> str:
         return str(self.path)
@@ -113,7 +124,7 @@ class CsvFile(ArrowTable):
         self.types = self.types | types
         fields = [arrow.field(name, self.types[name]) for name in self.all_names]
         self.schemas = [(where, arrow.schema(fields, schema.metadata))]
-        self.__dict__.pop("kinds", None)
+        self._set_as_numbers()
 
     def expecting(self, text: Collection[int]) -> Table:
         """Return the table with these features read as text, and codes among others as numbers."""
@@ -124,6 +135,9 @@ class CsvFile(ArrowTable):
         other = copy(self)
         other._set_types(types)
         return other
+
+    def _number_column(self, column: Arrow) -> Arrow:
+        return number_column(column, self.dialect.decimal_point)
 
     def _open(self, columns: list[str] | None) -> Arrow:
         csv = import_module("pyarrow.csv")

@@ -50,8 +50,9 @@ def refuse_others(table: Table) -> None:
     if dates:
         raise ValueError(
             "X must hold numbers or categories, but these columns hold dates, times or intervals: "
-            f"{shown(dates)}. Use numbers instead, for example days since a fixed day, the "
-            "month, the hour or the middle of an interval; or text, to have categories."
+            f"{shown(dates)}. Use numbers instead, for example days since a fixed day, "
+            "df['day'].to_numpy('datetime64[s]').astype(float) / 86400, the month, the hour or the "
+            "middle of an interval; or text, to have categories."
         )
     for kind in (Kind.COMPLEX, Kind.BYTES, Kind.OTHER):
         found = [_name_of(table, j) for j, other in enumerate(kinds) if other is kind]

@@ -19,11 +19,11 @@ from splinear._warning import warn
 from splinear.tables.chunks import Chunk
 from splinear.tables.table import ColumnNumbers, Table, View
 from splinear.tables.values import Values, factor, is_missing, numbers, ordered
+from splinear.training.hints import level_hints
 
 __all__ = ["Columns", "Levels", "NumberTable", "Seen"]
 
 UNSEEN = -1.0  # code of a level that did not occur in fit; a missing value is NaN
-MANY_LEVELS = 50  # a feature with fewer levels is never taken for an identifier
 
 Label: TypeAlias = Callable[[int], str]  # from a feature's index to its name in messages
 Levels: TypeAlias = tuple[object, ...]
@@ -202,15 +202,10 @@ class Seen:
         in_order = ordered(values)
         self.ordered = self.ordered if in_order is None else in_order
 
-    def warn_of_identifiers(self, n_rows: int) -> None:
-        """Warn if most rows have a level of their own."""
-        n = len(self.values)
-        if n > MANY_LEVELS and 2 * n > n_rows:
-            warn(
-                f"{self.label} has {n:,} levels in {n_rows:,} rows: an identifier, or numbers read "
-                "as text? Leave it out, or convert it to numbers.",
-                UserWarning,
-            )
+    def warn_of_levels(self, n_rows: int) -> None:
+        """Warn if the levels look like identifiers or numbers, or like each other."""
+        for hint in level_hints(self.label, self.values, n_rows):
+            warn(hint)
 
     def levels(self) -> Levels:
         """Return the levels in the order of an ordered categorical type, or else sorted."""

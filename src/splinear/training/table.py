@@ -315,7 +315,7 @@ def _learn(
             levels.add(values, kept, None if counts is None else counts[rows])
     n_rows = _n_counted(table, weighing)
     for own in seen.values():
-        own.warn_of_identifiers(n_rows)
+        own.warn_of_levels(n_rows)
     plan = term_plan(estimator)
     found = {j: own.levels() for j, own in seen.items()}
     return Columns(
