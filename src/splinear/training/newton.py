@@ -22,7 +22,7 @@ from splinear.solvers.problems.problem import Result, Start, Stopping, stack, st
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
 from splinear.solvers.reml.information import gather
-from splinear.solvers.reml.smoothness import Smoothness, first_factor
+from splinear.solvers.reml.smoothness import MAX_TURNS, Smoothness, first_factor
 from splinear.solvers.rows.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
@@ -207,7 +207,9 @@ class NewtonTrainer:
         data, begin = self._with_pairs(data, chosen, stopping, smooth, guess)
         if not data.rows.layout.pairs:
             return data, chosen
-        more = smooth(data, begin, N_TURNS)
+        # The surfaces of "auto" begin where those of the check ended.
+        is_auto = data.interactions is not None and data.interactions.n_more is None
+        more = smooth(data, begin, N_TURNS if is_auto else MAX_TURNS)
         more = replace(more, n_turns=chosen.n_turns + more.n_turns)
         return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
