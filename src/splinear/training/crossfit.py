@@ -105,7 +105,8 @@ class CrossFit:
     def losses(self, k: int, scores: Sequence[Floats]) -> Floats:
         """Return the loss of each row of fold k, given the scores of every sum of losses."""
         both = zip(self.data.sums(self.loss), scores, strict=True)
-        return np.sum([np.asarray(total.each(F))[self.fold == k] for total, F in both], axis=0)
+        each = [np.asarray(total.each(F))[self.fold == k] for total, F in both]
+        return np.asarray(np.sum(each, axis=0))
 
 
 def folds_of(data: TrainingSet, n_folds: int) -> NDArray[np.int8]:
