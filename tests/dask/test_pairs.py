@@ -77,14 +77,13 @@ def test_classes(client, params):
 
 @pytest.mark.parametrize("seed", [15, 16])
 def test_flat_surfaces_are_left_out(client, seed):
-    """Both of two that "auto" finds, or one of them."""
+    """The same ones as on one machine."""
     random = np.random.default_rng(seed)
     X = random.uniform(-1, 1, (600, 3))
     y = np.sin(3 * X[:, 0]) + X[:, 1] + random.normal(size=600)
     found = DaskAdditiveRegressor(interactions="auto", random_state=0)
     found.fit(da.from_array(X, chunks=(250, 3)), da.from_array(y, chunks=250))
     local = AdditiveRegressor(interactions="auto", random_state=0).fit(X, y)
-    assert len(local.terms_.pairs) == seed - 15
     check_same(found, local, X)
     np.testing.assert_allclose(found.predict(X), local.predict(X), atol=0.05)
 
