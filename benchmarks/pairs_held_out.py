@@ -1,4 +1,4 @@
-"""Pairs that are there, and none that are not: several classes, and additive tables with categories.
+"""Pairs that are there, and none that are not: several classes; additive tables with categories.
 
 python benchmarks/pairs_held_out.py                     both tables: some minutes
 python benchmarks/pairs_held_out.py --quick             few and small

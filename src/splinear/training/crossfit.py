@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from splinear._types import Floats
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
+from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import SmoothLoss
 from splinear.solvers.problems.problem import Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -108,10 +109,11 @@ class CrossFit:
         A unit is a row or a group of rows.
         """
         both, here = zip(self.data.sums(self.loss), scores, strict=True), self.fold == k
-        losses = np.sum([np.asarray(total.each(F))[here] for total, F in both], axis=0)
+        each = [np.asarray(total.each(F))[here] for total, F in both]
+        losses = np.asarray(np.sum(each, axis=0))
         groups = self.data.weighted.place_units().groups
         if groups is None:
-            return np.asarray(losses)
+            return losses
         _, number = np.unique(groups[here], return_inverse=True)
         return np.bincount(number, losses)
 

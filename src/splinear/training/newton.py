@@ -113,7 +113,7 @@ class NewtonTrainer:
             own = _per_sum(data.sums(self.loss), data.centered(results))
             curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
             data, _ = self._with_pairs(data, curves, stopping, _as_begun, C)
-            is_whole = data.search is not None or data.interactions.n_more == 0
+            is_whole = data.has_searched
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
@@ -139,7 +139,7 @@ class NewtonTrainer:
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
-            is_whole = data.search is not None or data.interactions.n_more == 0
+            is_whole = data.has_searched
         chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))

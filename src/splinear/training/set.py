@@ -48,6 +48,12 @@ class TrainingSet:
         """How the model's scores become predictions."""
         return self.target.outputs
 
+    @property
+    def has_searched(self) -> bool:
+        """Whether all pairs that were asked for have been looked for."""
+        asked = self.interactions
+        return asked is None or asked.n_more == 0 or self.search is not None
+
     def within(self, kept: AnyArray) -> TrainingSet:
         """Return the set restricted to the rows in `kept` (n_given,), for a fold."""
         return replace(self, weighted=self.weighted.within(kept))

@@ -125,7 +125,7 @@ def crossed_cells(cells: AnyArray, at: AnyArray, fold: AnyArray) -> AnyArray:
     `cells` is (n_chains, n_rows), and `at` (n_folds, n_features) the chain of each fold and
     feature.
     """
-    out = cells[at[0]]
+    out: AnyArray = cells[at[0]]
     for k in range(1, len(at)):
         differs = at[k] != at[0]
         if differs.any():
