@@ -423,7 +423,7 @@ def test_periods_are_taken_once():
 
 
 @both
-def test_a_weight_of_two_is_two_rows(estimator, monkeypatch):
+def test_a_count_of_two_is_two_rows(estimator, monkeypatch):
     """If pairs are named: others are found on folds, in which copies are rows like any others."""
     # Preconditioners are of samples of rows, and rough steps would end elsewhere.
     monkeypatch.setattr(turns, "STEP_ACCURACY", 1e-9)
@@ -431,13 +431,13 @@ def test_a_weight_of_two_is_two_rows(estimator, monkeypatch):
     numbers = np.column_stack([X["x"], X["z"], X["shop"].str[1:].astype(int) / 20 - 1])
     y = target(estimator, numbers)
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    weights = np.random.default_rng(7).integers(1, 4, 400)
-    twice = np.repeat(np.arange(400), weights)
+    counts = np.random.default_rng(7).integers(1, 4, 400)
+    twice = np.repeat(np.arange(400), counts)
     common = {"interactions": [("x", "z"), ("x", "shop")], "tol": 1e-9, "random_state": 0}
-    weighted = estimator(**common).fit(X, y, sample_weight=weights)
-    repeated = estimator(**common).fit(X.iloc[twice], y[twice])
-    assert pairs_of(weighted) == pairs_of(repeated)
-    np.testing.assert_allclose(predicted(weighted, X), predicted(repeated, X), rtol=1e-4, atol=1e-4)
+    counted = estimator(**common).fit(X, y, counts=counts)
+    repeated = estimator(**common).fit(X.iloc[twice], y[twice], counts=np.ones(len(twice)))
+    assert pairs_of(counted) == pairs_of(repeated)
+    np.testing.assert_allclose(predicted(counted, X), predicted(repeated, X), rtol=1e-4, atol=1e-4)
 
 
 def test_rows_of_weight_zero_are_not_there():
