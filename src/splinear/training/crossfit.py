@@ -115,7 +115,7 @@ class CrossFit:
         if groups is None:
             return losses
         _, number = np.unique(groups[here], return_inverse=True)
-        return np.bincount(number, losses)
+        return np.asarray(np.bincount(number, losses), dtype=np.float64)
 
 
 @dataclass(frozen=True)
