@@ -199,7 +199,7 @@ class NewtonTrainer:
                 lambda rows: own.sums(self.loss, rows),
                 stopping,
                 lambda rows: own.weighted.over(rows).n_units,
-                begin,
+                replace(begin, layout=begin.layout.without_forms()),
                 n_turns,
             )
 

@@ -157,7 +157,7 @@ def _turns(
     can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
     layout = first if begin is None else begin.layout
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
-    pace = None if how.in_all else Pace()
+    pace = None if how.in_all and begin is None else Pace()
     points = _begun(rows.with_layout(layout), totals, stopping, begin)
     losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
     least = LEAST_NOISE * _noise(_begun(rows, totals, stopping, None), 0.0)
