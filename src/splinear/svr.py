@@ -109,12 +109,14 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    def _recipe(self, *, more: bool = False) -> Recipe:
+    def _recipe(self) -> Recipe:
+        reader = NumberReader(None if self.fit_intercept else 0.0)
+        return Recipe(reader, self._trainer(self.C))
+
+    def _trainer(self, C: float | None) -> DualTrainer:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         loss = EpsilonInsensitive(float(self.epsilon))
-        C = self.C_ if more and self.C is None else self.C
-        trainer = DualTrainer(loss, C, bias, keep_duals=self.warm_start)
-        return Recipe(NumberReader(None if self.fit_intercept else 0.0), trainer)
+        return DualTrainer(loss, C, bias, keep_duals=self.warm_start)
 
     def partial_fit(
         self, X: Input, y: Input, sample_weight: Input = None, *, counts: Input = None
@@ -141,7 +143,9 @@ n_features_in_, feature_names_in_
         """
         self._check_params()
         more = hasattr(self, "terms_")
-        recipe = self._recipe(more=more)
+        recipe = self._recipe()
+        if more and self.C is None:
+            recipe = replace(recipe, trainer=self._trainer(self.C_))
         if more:  # the last intercept is where the new one, which is penalized, stays close to
             recipe = replace(recipe, reader=NumberReader(float(self.intercept_[0])))
         return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)

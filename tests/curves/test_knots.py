@@ -693,6 +693,23 @@ def test_wide_tables_have_bins_alike():
     X = random.random((300, 200))
     X[:, 0] = random.integers(0, 20, 300)
     model = AdditiveSVC(random_state=0, C=1.0).fit(X, X[:, 1] > 0.5)
-    assert {term.coef.shape[1] for term in model.terms_} == {11}
+    assert {term.coef.shape[1] for term in model.terms_} == {41}
     narrow = AdditiveSVC(random_state=0, C=1.0).fit(X[:, :10], X[:, 1] > 0.5)
     assert narrow.terms_[0].coef.shape[1] == 20
+
+
+def test_quantile_knots_in_wide_tables_are_for_longer_tails():
+    """Those of image features stay with equal pieces: most values are in 15 % of their range."""
+    random = np.random.default_rng(7)
+    X = random.random((400, 200))
+    X[:, 0] = np.where(np.arange(400) < 16, X[:, 0], 0.15 * X[:, 0])
+    X[:, 1] = np.where(np.arange(400) < 16, X[:, 1], 0.05 * X[:, 1])
+    y = random.random(400) > 0.5
+    wide = AdditiveSVC(C=1.0, random_state=0).fit(X, y)
+    narrow = AdditiveSVC(C=1.0, random_state=0).fit(X[:, :10], y)
+
+    def is_even(model, j):
+        return bool(np.ptp(np.diff(knots(model, j))) < 1e-6)
+
+    assert [is_even(wide, j) for j in range(3)] == [True, False, True]
+    assert [is_even(narrow, j) for j in range(3)] == [False, False, True]

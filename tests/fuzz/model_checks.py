@@ -114,12 +114,6 @@ def _class_weights(model: Any, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         return np.ones(len(y))
     kept, out = w > 0, np.ones(len(y))
     out[kept] = compute_sample_weight(model.class_weight, y[kept])
-    if model.C is None:  # they say how classes compare, and not how much all rows count
-        is_it = (y[:, None] == np.unique(y[kept])).astype(float)
-        p = np.average(is_it, axis=0, weights=w * out)
-        information = np.sum(w * out) * np.sum(p * (1 - p))
-        if information > 0:  # not if all rows are of one class
-            out *= information / np.sum((w * out**2)[:, None] * (is_it - p) ** 2)
     return out
 
 

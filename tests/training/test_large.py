@@ -166,7 +166,7 @@ def test_an_order_is_a_permutation_and_can_be_undone(n, share):
     ids=str,
 )
 def test_blocks_lead_to_the_same_optimum(params, monkeypatch):
-    tol = 1e-3
+    tol, params = 1e-3, {"C": 1.0, **params}
     monkeypatch.setattr(tall, "suits_newton", lambda *_: False)  # whose steps are no passes
     memory = AdditiveSVC(random_state=0, tol=tol, **params).fit(X, Y)
     model, plan = noting_plans(AdditiveSVC(random_state=0, tol=tol, max_memory=SMALL, **params))

@@ -14,7 +14,8 @@ CODE = """
 import numpy as np
 from splinear import AdditiveSVC
 X = np.random.default_rng(0).normal(size=(3000, 20))
-model = AdditiveSVC(verbose=1, tol=1e-4, random_state=0).fit(X, np.sin(2 * X).sum(axis=1) > 0)
+y = np.sin(2 * X).sum(axis=1) > 0
+model = AdditiveSVC(verbose=1, C=1.0, tol=1e-4, random_state=0).fit(X, y)
 model
 """
 KERNEL = {

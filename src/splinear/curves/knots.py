@@ -63,6 +63,7 @@ FOR_QUANTILES = SampleSize(least=5_000, most=50_000, values=5_000_000)
 # A feature has a long tail if the quantiles BULK are closer together than this share of its range.
 BULK = (0.05, 0.95)
 NARROW = 0.2
+NARROW_OF_WIDE = 0.1  # in wide tables, such as features of images
 
 
 def samples(
@@ -129,6 +130,7 @@ def suspects(
     lo: Floats,
     hi: Floats,
     n_threads: int = 1,
+    narrow: float = NARROW,
 ) -> NDArray[np.intp]:
     """Return the positions in `columns` of those that may have few values, a long tail or gaps.
 
@@ -141,7 +143,7 @@ def suspects(
     for at in _together(X, rows, columns, 0):
         values = X.window(rows, columns[at])
         found.append(
-            at.start + _core.suspect_columns(*values, lo[at], hi[at], *BULK, NARROW, few, n_threads)
+            at.start + _core.suspect_columns(*values, lo[at], hi[at], *BULK, narrow, few, n_threads)
         )
     return np.concatenate(found)
 
@@ -204,7 +206,7 @@ def values_at(
     return found
 
 
-def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
+def has_long_tail(seen: Sample, lo: float, hi: float, narrow: float = NARROW) -> bool:
     """Return whether most rows of a feature are in a small part of its range [lo, hi].
 
     Pieces of equal width would then be wasted on the few other rows. A feature with only two values
@@ -213,13 +215,18 @@ def has_long_tail(seen: Sample, lo: float, hi: float) -> bool:
     inside = np.searchsorted(seen.values, hi) - np.searchsorted(seen.values, lo, side="right")
     if inside <= 0:
         return False
-    return bool(is_narrow(seen.quantiles(np.array(BULK)), lo, hi))
+    return bool(is_narrow(seen.quantiles(np.array(BULK)), lo, hi, narrow))
 
 
-def is_narrow(bulk: Sequence[Floats] | Floats, lo: Floats | float, hi: Floats | float) -> AnyArray:
+def is_narrow(
+    bulk: Sequence[Floats] | Floats,
+    lo: Floats | float,
+    hi: Floats | float,
+    narrow: float = NARROW,
+) -> AnyArray:
     """Return whether the quantiles BULK of features with the range [lo, hi] are close together."""
     start, end = bulk
-    return np.asarray(0.5 * end - 0.5 * start < NARROW * (0.5 * hi - 0.5 * lo))  # no overflow
+    return np.asarray(0.5 * end - 0.5 * start < narrow * (0.5 * hi - 0.5 * lo))  # no overflow
 
 
 def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
@@ -279,14 +286,21 @@ def all_spread_knots(
     return found
 
 
-def tail_knots(block: AnyArray, lo: Floats, hi: Floats, n_bins: int, n_threads: int = 1) -> Floats:
+def tail_knots(
+    block: AnyArray,
+    lo: Floats,
+    hi: Floats,
+    n_bins: int,
+    n_threads: int = 1,
+    narrow: float = NARROW,
+) -> Floats:
     """Return knots of the features that have a long tail, one row each, with NaN after the last.
 
     `block` holds the ascending values of one feature per row, NaN last. The other features have NaN
     only. It combines `has_long_tail`, `quantile_knots` and `filled`.
     """
     block = _as_floats(block)
-    found: Floats = _core.tail_knots(block, lo, hi, n_bins, *BULK, NARROW, n_threads)
+    found: Floats = _core.tail_knots(block, lo, hi, n_bins, *BULK, narrow, n_threads)
     return found
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from splinear._compat import NamedOnce
 from splinear._types import AnyArray, Constraints, Floats
 from splinear.curves.embedding import Embedding
+from splinear.curves.knots import NARROW
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.grouping import split_by
 from splinear.tables.table import Table
@@ -48,6 +49,8 @@ class Advice:
         For `extrapolation="auto"`.
     n_frequencies : int
         Number of frequencies of a feature with many values.
+    narrow : float
+        A feature has a long tail if most rows are in a smaller share of its range.
     """
 
     n_bins: int
@@ -57,6 +60,7 @@ class Advice:
     most_coefficients: int | None = None
     extrapolation: Extrapolation = Extrapolation.CONSTANT
     n_frequencies: int = 3
+    narrow: float = NARROW
 
     def shared_by(self, n_values: NDArray[np.intp]) -> Advice:
         """Return the advice for features with these numbers of distinct values (n_features,).

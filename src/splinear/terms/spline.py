@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Literal
 
@@ -226,12 +227,15 @@ class Spline(Term):
         advice: Advice,
     ) -> None:
         """Place the knots of the features at `at`: together, except those with few values."""
-        find, few = tail_knots, advice.few
+        few = advice.few
+        find: Callable[..., Floats] = partial(tail_knots, narrow=advice.narrow)
         if advice.quantiles:
             find = all_spread_knots
         else:
             ends = pieces.lo[at], pieces.hi[at]
-            at = at[suspects(data.table, rows, features[at], few, *ends, data.n_threads)]
+            at = at[
+                suspects(data.table, rows, features[at], few, *ends, data.n_threads, advice.narrow)
+            ]
         blocks = ascending(data.table, rows, features[at], data.most_bytes, data.n_threads)
         for start, block in blocks:
             some = at[start : start + len(block)]
@@ -292,7 +296,7 @@ class Spline(Term):
                 return pieces.set_knots(k, distinct, seen)
         if advice.quantiles:
             return pieces.set_knots(k, spread_knots(seen, lo, hi, n_bins), seen)
-        if has_long_tail(seen, lo, hi):
+        if has_long_tail(seen, lo, hi, advice.narrow):
             knots = quantile_knots(seen, lo, hi, n_bins)
             pieces.set_knots(k, filled(knots, n_bins, data.table.dtype))
         return None

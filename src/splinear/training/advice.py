@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from splinear.curves.knots import NARROW_OF_WIDE
 from splinear.model.group import Extrapolation
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
@@ -18,7 +19,8 @@ MANY, FEW = 128, 10  # bins where smoothness is chosen, and in the paper's class
 # most up to 2,000 rows: more make them rougher, not better (docs/small_tables.md).
 ROWS_PER_BIN, LEAST_BINS, BINS_OF_FEW, MORE_ROWS_PER_BIN = 6, 8, 40, 50
 STRAIGHT = 1_000  # rows up to which curves continue as straight lines beyond the training range
-WIDE = 200  # number of columns from which on even features with few values get FEW bins
+WIDE = 200  # number of columns from which on even features with few values get FEW_OF_WIDE bins
+FEW_OF_WIDE = 40  # as in the paper's experiments with images
 MANY_FREQUENCIES = 12  # where smoothness is chosen: enough for the hours of a day
 MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bins
 
@@ -47,5 +49,5 @@ def advise_smooth(table: Table, *, chosen: bool) -> Advice:
 def advise_fixed(table: Table) -> Advice:
     """Return the defaults of an estimator that has one C for all terms."""
     if table.shape[1] >= WIDE and not table.is_sparse:
-        return Advice(FEW, quantiles=False, few=2)
+        return Advice(FEW_OF_WIDE, quantiles=False, few=2, narrow=NARROW_OF_WIDE)
     return Advice(FEW, quantiles=False)

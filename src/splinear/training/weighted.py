@@ -38,7 +38,9 @@ class WeightedRows:
     def within(self, kept: AnyArray) -> WeightedRows:
         """Return the same rows with a weight of 0 outside of `kept` (n_given,)."""
         weights = kept.astype(np.float64) if self.weights is None else kept * self.weights
-        return replace(self, weights=weights, kept=kept if self.kept is None else kept & self.kept)
+        counts, kept = self.units.counts, kept if self.kept is None else kept & self.kept
+        units = self.units if counts is None else replace(self.units, counts=counts * kept)
+        return replace(self, weights=weights, kept=kept, units=units)
 
     def over(self, rows: TrainingRows) -> WeightedRows:
         """Return these weights with another form or subset of the rows of the same X."""

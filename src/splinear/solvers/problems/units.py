@@ -46,9 +46,10 @@ def scatter_sums(units: Units, cost: Floats, G: Floats, H: Floats) -> Floats:
     """
     n_outputs, n = G.shape
     n_rows = n_units = units.n_rows(n)
-    per_row = G * G if units.counts is None else G * G / units.counts
+    counts = None if units.counts is None else np.maximum(units.counts, 1.0)  # 0 outside a fold
+    per_row = G * G if counts is None else G * G / counts
     squares = of_rows = float(per_row.sum())
-    expected = cost * H if units.counts is None else cost * H / units.counts
+    expected = cost * H if counts is None else cost * H / counts
     if units.groups is not None:
         n_units = float(len(np.unique(units.groups)))
         squares = sum(_of_groups(own, units.groups) for own in np.asarray(G))
@@ -71,5 +72,5 @@ def typical_weight(units: Units, cost: Floats) -> float:
     largest = float(cost.max())  # squares of tiny weights would underflow
     share = cost / largest
     if units.counts is not None:
-        share = share / np.maximum(units.counts, TINY)
+        share = share / np.maximum(units.counts, 1.0)
     return max(largest * float((share * cost).sum()) / total, TINY)
