@@ -176,11 +176,11 @@ def test_the_unit_of_positive_numbers_does_not_matter(C, data):
 @pytest.mark.parametrize("shape", [0.5, 3.0])
 @threadpool_limits.wrap(1, user_api="blas")
 def test_positive_numbers_get_the_best_marginal_likelihood(shape):
-    """One curve without edges: over variance and shape, by Laplace's method and SciPy."""
+    """One curve under one variance: over variance and shape, by Laplace's method and SciPy."""
     random = np.random.default_rng(1)
     X = random.uniform(-1, 1, size=(500, 1))
     y = random.gamma(shape, np.exp(np.sin(4 * X[:, 0])) / shape)
-    curve = Spline(10, degree=3, penalty_order=2, knots="uniform")
+    curve = Spline(10, degree=3, penalty_order=3, knots="uniform")
     model = make("gamma", curve=curve, tol=1e-8).fit(X, y)
     plain = make("gamma", curve=curve, C=1.0).fit(X, y)
     unit = plain.terms_[0].smoothness
@@ -280,7 +280,7 @@ def test_statsmodels_finds_the_same_curve_for_the_smoothness_chosen():
     random = np.random.default_rng(0)
     x = np.sort(random.uniform(0, 1, 1000))
     y = random.poisson(np.exp(1.0 + np.sin(6 * x)))
-    curve = Spline(12, degree=3, penalty_order=2, knots="uniform")
+    curve = Spline(12, degree=3, penalty_order=3, knots="uniform")
     model = make("poisson", curve=curve, tol=1e-10).fit(x[:, None], y)
     phi = explicit(model._model.layout, x[:, None])
     design = np.column_stack([phi, np.ones(len(x))])

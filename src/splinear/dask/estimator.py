@@ -127,7 +127,7 @@ class DaskEstimator(AdditiveEstimator):
         sample = steps.sample(found, reader)
         line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
-        layout = term_plan(work).place(columns, trainer.advice(sample.table))
+        layout = term_plan(work).place(columns, trainer.advice(sample.table, float(n_rows)))
         interactions = work._interactions(columns, trainer, layout)
         if interactions is not None:
             interactions = replace(interactions, n_units=float(n_rows))

@@ -25,23 +25,19 @@ MANY_FREQUENCIES = 12  # where smoothness is chosen: enough for the hours of a d
 MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bins
 
 
-def advise_smooth(table: Table, *, chosen: bool) -> Advice:
-    """Return the defaults of AdditiveClassifier and AdditiveRegressor.
-
-    `chosen` says whether the smoothness is chosen from the data; otherwise one C is given.
-    """
-    if not chosen or table.is_sparse:
+def advise_smooth(table: Table, n_units: float) -> Advice:
+    """Return the defaults where smoothness is chosen from the data, of `n_units` independent rows."""
+    if table.is_sparse:
         return advise_fixed(table)
-    n_rows = table.shape[0]
-    most = min(MANY, max(BINS_OF_FEW, n_rows // MORE_ROWS_PER_BIN))
-    n_bins = int(np.clip(n_rows // ROWS_PER_BIN, LEAST_BINS, most))
+    most = min(MANY, max(BINS_OF_FEW, n_units // MORE_ROWS_PER_BIN))
+    n_bins = int(np.clip(n_units // ROWS_PER_BIN, LEAST_BINS, most))
     return Advice(
         n_bins,
         quantiles=True,
         few=n_bins + 1,
         without_level=True,
         most_coefficients=MOST_COEFFICIENTS,
-        extrapolation=Extrapolation.LINEAR if n_rows <= STRAIGHT else Extrapolation.CONSTANT,
+        extrapolation=Extrapolation.LINEAR if n_units <= STRAIGHT else Extrapolation.CONSTANT,
         n_frequencies=MANY_FREQUENCIES,
     )
 

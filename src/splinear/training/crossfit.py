@@ -106,10 +106,10 @@ class CrossFit:
     def losses(self, k: int, scores: Sequence[Floats]) -> Floats:
         """Return the loss of each unit of fold k, given the scores of every sum of losses.
 
-        A unit is a row or a group of rows.
+        A unit is a row or a group of rows. Losses are in the unit of the weights.
         """
         both, here = zip(self.data.sums(self.loss), scores, strict=True), self.fold == k
-        each = [np.asarray(total.each(F))[here] for total, F in both]
+        each = [np.asarray(total.each(F))[here] / total.typical_weight for total, F in both]
         losses = np.asarray(np.sum(each, axis=0))
         groups = self.data.weighted.place_units().groups
         if groups is None:

@@ -80,8 +80,9 @@ class DualTrainer:
             raise ValueError("C must be chosen first.")
         return self.C
 
-    def advice(self, table: Table) -> Advice:
+    def advice(self, table: Table, n_units: float) -> Advice:
         """Return the default number of bins under one C for all terms."""
+        del n_units
         return advise_fixed(table)
 
     def need(self, outputs: Outputs) -> BytesPerRow:

@@ -150,7 +150,7 @@ class AdditiveEstimator(Stateful):
             layout = self._model.layout
         else:
             columns_seen = work._column_data(data)
-            layout = term_plan(work).place(columns_seen, work._advice(trainer, data.table))
+            layout = term_plan(work).place(columns_seen, work._advice(trainer, data))
             interactions = work._interactions(columns_seen, trainer, layout)
         workload = work._workload(target, trainer, weighted=data.weights is not None)
         if interactions is not None:
@@ -259,9 +259,9 @@ class AdditiveEstimator(Stateful):
                     "some."
                 )
 
-    def _advice(self, trainer: Trainer, table: Table) -> Advice:
+    def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
         """Return the default numbers of pieces and of frequencies."""
-        advice = trainer.advice(table)
+        advice = trainer.advice(data.table, data.n_units)
         if getattr(self, "device", "cpu") == "cpu":
             return advice
         return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))

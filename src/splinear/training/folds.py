@@ -93,7 +93,7 @@ class Setting:
         data = read_rows(model, Given(table, y, sample_weight), numeric=recipe.reader.numeric)
         target = recipe.reader.read(data.y, data.kept)
         columns = model._column_data(data)
-        layout = term_plan(model).place(columns, model._advice(recipe.trainer, data.table))
+        layout = term_plan(model).place(columns, model._advice(recipe.trainer, data))
         if model._interactions(columns, recipe.trainer, layout) is not None:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "

@@ -27,7 +27,7 @@ from splinear.solvers.rows.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
-from splinear.training.advice import advise_smooth
+from splinear.training.advice import advise_fixed, advise_smooth
 from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
 from splinear.training.outputs.base import Outputs, Target
@@ -67,9 +67,9 @@ class NewtonTrainer:
         """Whether smoothness is chosen, about which copies of rows say nothing."""
         return self.C is None
 
-    def advice(self, table: Table) -> Advice:
+    def advice(self, table: Table, n_units: float) -> Advice:
         """Return the default number of bins."""
-        return advise_smooth(table, chosen=self.C is None)
+        return advise_fixed(table) if self.C is not None else advise_smooth(table, n_units)
 
     def need(self, outputs: Outputs) -> BytesPerRow:
         """Return the memory per row of one problem."""

@@ -126,7 +126,7 @@ class Trainer(Fitter, Protocol):
         """Whether rows that are copies of each other are taken for one observation."""
         ...
 
-    def advice(self, table: Table) -> Advice:
+    def advice(self, table: Table, n_units: float) -> Advice:
         """Return the default numbers of bins and knots."""
         ...
 

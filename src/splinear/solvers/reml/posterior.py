@@ -122,8 +122,8 @@ class OfParts:
     group : TermGroup
     squares, variance, prior : ndarray of shape (n_features, size)
         The means over outputs of e_jk^2 and Var(e_jk), and Var(e_jk) before any rows were seen.
-    line_squares, line_variance : ndarray of shape (n_features,)
-        The means over outputs of b_j^2 and Var(b_j).
+    line_squares, line_share : ndarray of shape (n_features,)
+        The means over outputs of b_j^2, and of the share 1 - Var(b_j) / t_line.
     prior_of_steps : ndarray of shape (n_features, stride)
         Var(d_jk) before any rows were seen.
     """
@@ -133,7 +133,7 @@ class OfParts:
     variance: Floats
     prior: Floats
     line_squares: Floats
-    line_variance: Floats
+    line_share: Floats
     prior_of_steps: Floats
 
     @classmethod
@@ -157,7 +157,7 @@ class OfParts:
         self.squares += parts.bends_of(own[:, :size]) ** 2
         self.variance += posterior.bends
         self.line_squares += slopes**2
-        self.line_variance += posterior.lines
+        self.line_share += posterior.line_shares
         return own
 
     def divided(self, n_outputs: int) -> OfParts:
@@ -167,7 +167,7 @@ class OfParts:
             squares=self.squares / n_outputs,
             variance=self.variance / n_outputs,
             line_squares=self.line_squares / n_outputs,
-            line_variance=self.line_variance / n_outputs,
+            line_share=self.line_share / n_outputs,
         )
 
     @property
@@ -181,10 +181,7 @@ class OfParts:
     @property
     def line_freedom(self) -> Floats:
         """The degrees of freedom of every line, (n_features,)."""
-        assert self.group.parts is not None
-        variance = self.group.parts.line_variance
-        share = (variance > 0) - reciprocals(variance) * self.line_variance
-        return np.asarray(np.minimum(np.maximum(share, 0.0), 1.0))
+        return np.minimum(np.maximum(self.line_share, 0.0), 1.0)
 
 
 def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1) -> Floats:
@@ -216,13 +213,13 @@ class PartsPosterior:
         Var(d_jk) of the steps without those of the line; of gaps, that of the deviation.
     bends : ndarray of shape (n_features, size)
         Var(e_jk).
-    lines : ndarray of shape (n_features,)
-        Var(b_j).
+    line_shares : ndarray of shape (n_features,)
+        1 - Var(b_j) / t_line: the degrees of freedom of the line.
     """
 
     steps: Floats
     bends: Floats
-    lines: Floats
+    line_shares: Floats
 
     @classmethod
     def of(cls, group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1) -> PartsPosterior:
@@ -245,7 +242,8 @@ class PartsPosterior:
         V, (solved, of_u) = factor_with(inverses, bands, bands[:, :, 0])
         V = np.where(group.used[..., None], V, 0.0)
         p = np.where(group.used, line - solved, 0.0)
-        sigma = precision + np.maximum((of_line * p).sum(axis=1), 0.0)
+        seen = np.maximum((of_line * p).sum(axis=1), 0.0)
+        sigma = precision + seen
         slope = (p * u).sum(axis=1) / sigma  # of the coefficients that follow the intercept
         x = np.where(group.used, of_u, 0.0) + slope[:, None] * p
         left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
@@ -258,7 +256,9 @@ class PartsPosterior:
         return cls(
             np.where(group.used, steps, 0.0),
             np.where(parts.has_bends, bends, 0.0),
-            1.0 / sigma + slope**2 / left,
+            # 1 - 1 / (sigma t_line), which would cancel, and what the intercept takes of it
+            (parts.line_variance > 0) * (seen / sigma)
+            - reciprocals(parts.line_variance) * slope**2 / left,
         )
 
 

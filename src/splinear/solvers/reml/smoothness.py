@@ -65,6 +65,7 @@ LEAST_NOISE = 1e-4  # of that without curves; curves through all points have no 
 GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
 # On tables with fewer rows, steps of a curve do not get weights of their own: these follow noise.
 ROWS_FOR_EDGES = 5_000
+ROWS_FOR_PARTS = 4  # per curve: with fewer rows, one variance is all that they tell about a curve
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -80,11 +81,6 @@ class Smoothness:
     starts: list[Start]
     n_turns: int
     n_rows: int  # number of rows used
-
-    @property
-    def has_parts(self) -> bool:
-        """Whether some curves have variances of bends and lines."""
-        return any(group.parts is not None for group in self.layout.groups)
 
     def beside(self, surfaces: Sequence[PairGroup]) -> Smoothness:
         """Return the same curves with surfaces, which are 0."""
@@ -151,16 +147,22 @@ def _turns(
     """Yield the result of every turn, until little changes."""
     guess = rows.layout.scaled(first_factor(totals))
     first = guess if how.pooled else _with_static_weights(guess)
-    in_parts = not (how.pooled or how.in_all) if begin is None else begin.has_parts
-    first = _with_parts(first) if in_parts else first
-    has_many = rows.n_rows >= ROWS_FOR_EDGES
-    can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
+    without = _begun(rows, totals, stopping, None)
+    scatters = together([point.total.scatter(point.F) for point in without])
+    n_units = scatters.n_units / sum(total.n_outputs for total in totals)
+    n_curves = sum(group.n_features for group in first.groups)
+    if begin is not None:
+        first = _with_parts(first, begin.layout)
+    elif not (how.pooled or how.in_all) and n_units >= ROWS_FOR_PARTS * n_curves:
+        first = _with_parts(first, first)
     layout = first if begin is None else begin.layout
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
     pace = None if how.in_all and begin is None else Pace()
     points = _begun(rows.with_layout(layout), totals, stopping, begin)
+    has_many = n_units >= ROWS_FOR_EDGES
+    can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
     losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
-    least = LEAST_NOISE * _noise(_begun(rows, totals, stopping, None), 0.0)
+    least = LEAST_NOISE * _noise(without, 0.0)
     for n_turns in range(1, how.max_turns + 1):
         found = turns.follow(layout)
         measures = Measures.of_all(found, layout)
@@ -369,9 +371,15 @@ def _with_static_weights(layout: Layout) -> Layout:
     return layout.with_groups(groups)
 
 
-def _with_parts(layout: Layout) -> Layout:
-    """Return the layout with B-spline curves under D_1 and D_2 as `model.parts` describes them."""
-    return layout.with_groups([_in_parts(group) for group in layout.groups])
+def _with_parts(layout: Layout, like: Layout) -> Layout:
+    """Return the layout with B-spline curves under D_1 and D_2 as `model.parts` describes them.
+
+    An earlier layout `like`, which may not be layout itself, says which groups have them.
+    """
+    is_new = like is layout
+    pairs = zip(layout.groups, like.groups, strict=True)
+    groups = [_in_parts(own) if is_new or other.parts is not None else own for own, other in pairs]
+    return layout.with_groups(groups)
 
 
 def _in_parts(group: TermGroup) -> TermGroup:
