@@ -110,7 +110,7 @@ def test_pygam_finds_the_same_curve():
 
 @threadpool_limits.wrap(1, user_api="blas")
 def test_smoothness_has_the_best_restricted_likelihood():
-    """Two curves with one variance: y ~ N(m, v (I + t_1 K_1 + t_2 K_2)), maximized over t by SciPy."""
+    """Curves with one variance: y ~ N(m, v (I + t_1 K_1 + t_2 K_2)), over t by SciPy."""
     random = np.random.default_rng(0)
     X = random.uniform(-1, 1, size=(200, 2))
     y = np.sin(4 * X[:, 0]) + 0.3 * X[:, 1] + 0.4 * random.normal(size=200)

@@ -40,7 +40,8 @@ class FittedTerm:
         The mean over the training rows, including those with missing values.
     smoothness : float
         t_k, the variance of the prior under which the curve was learned: chosen from the data, or
-        C s^2 under a fixed C (s^2 in AdditiveSVC and AdditiveSVR); 0 for a constant feature.
+        C s^2 under a fixed C (s^2 in AdditiveSVC and AdditiveSVR); 0 for a constant feature. Where
+        a curve is a line, steps and bends, it is the variance of steps.
     edf : float
         The effective degrees of freedom, as the choice of smoothness counts them: each output as if
         the others were known (:func:`~splinear.inspection.summary` takes all of them jointly). NaN

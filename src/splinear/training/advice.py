@@ -26,7 +26,7 @@ MOST_COEFFICIENTS = 8_192  # over all curves; curves of wide tables get fewer bi
 
 
 def advise_smooth(table: Table, n_units: float) -> Advice:
-    """Return the defaults where smoothness is chosen from the data, of `n_units` independent rows."""
+    """Return the defaults where smoothness is chosen from `n_units` independent rows."""
     if table.is_sparse:
         return advise_fixed(table)
     most = min(MANY, max(BINS_OF_FEW, n_units // MORE_ROWS_PER_BIN))
