@@ -144,9 +144,8 @@ class NewtonTrainer:
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
-        if data.rows.layout.pairs:  # the last model may have had other surfaces, or none
-            starts = None
-        begin = None if starts is None else data.centered(starts)
+        # The last model may have had other surfaces, or none.
+        begin = None if starts is None or data.rows.layout.pairs else data.centered(starts)
         # A sum of squares of all rows is minimized by a Newton step or two from any start.
         takes_more = not isinstance(self.loss, SquaredError) or chosen.n_rows < data.rows.n_rows
         if begin is None and takes_more:
