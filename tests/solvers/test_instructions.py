@@ -180,7 +180,7 @@ def test_scores_of_many_features_with_knots(instructions, monkeypatch):
     """More of them than are scored at a time, some with knots of their own and some without."""
     random = np.random.default_rng(0)
     X = random.random((200, 600), dtype=np.float32)
-    X[:, ::3] = np.exp(2 * random.standard_normal((200, 200), dtype=np.float32))
+    X[:, ::3] = np.exp(3 * random.standard_normal((200, 200), dtype=np.float32))
     y = X[:, 1] + X[:, 2] > 1.0
     monkeypatch.setenv("SPLINEAR_INSTRUCTIONS", instructions)
     model = AdditiveSVC(Spline(20), tol=1e-2, random_state=0, C=1.0).fit(X, y)

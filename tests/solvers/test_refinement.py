@@ -65,7 +65,8 @@ def test_its_margins_and_its_gap_are_those_on_x(
     on_X = [certify_problem(rows, problem, start, one, CLOSE).gap for one in (found, again)]
     assert on_X[1] <= 1.1 * CLOSE.tol
     assert abs(on_X[1] - again.gap) < 0.05 * CLOSE.tol
-    assert kind == "squared hinge" or abs(on_X[0] - found.gap) > CLOSE.tol
+    # Without it the codes' gap is none of X; beside a large earlier model the difference is small.
+    assert before or kind == "squared hinge" or abs(on_X[0] - found.gap) > CLOSE.tol
 
 
 @pytest.mark.parametrize("kind", ["hinge", "epsilon"])
