@@ -117,6 +117,22 @@ def test_pairs_that_are_found_do_not_depend_on_a_constant_factor(interactions):
     np.testing.assert_allclose(models[1].predict(X), models[0].predict(X), atol=5e-3)
 
 
+@pytest.mark.parametrize("interactions", [3, "auto", [(0, 1), (1, 2)]])
+@pytest.mark.parametrize("kind", ["squared_error", "log_loss"])
+def test_surfaces_do_not_depend_on_a_constant_factor(kind, interactions):
+    """By a power of two, which rounds nothing: all turns begin and end alike."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(800, 3))
+    y = 2.0 * X[:, 0] * X[:, 1] + X[:, 2] + random.normal(size=800)
+    y = y > 0 if kind == "log_loss" else y
+    one, other = (
+        model_of(kind, interactions=interactions).fit(X, y, sample_weight=np.full(800, factor))
+        for factor in (1.0, 2.0**10)
+    )
+    assert one.terms_.pairs
+    np.testing.assert_allclose(scores(other, X), scores(one, X), rtol=1e-4, atol=1e-4)
+
+
 def test_the_unit_of_exposures_does_not_matter():
     random = np.random.default_rng(2)
     X, days = random.normal(size=(400, 2)), random.uniform(10, 300, 400)

@@ -51,8 +51,9 @@ class AdditiveClassifier(ClassEstimator):
         tuple of two features to `Pair()`.
     interactions : int, "auto" or list of pairs, default=0
         Surfaces over two features, in addition to their curves. An int is the number of surfaces,
-        which go to the pairs with the most evidence; "auto" adds as many as the evidence supports;
-        a list names the pairs, each as two names or positions. X must be dense.
+        which go to the pairs with the most evidence; "auto" adds as many as lower the loss of rows
+        that are held out for that, or none; a list names the pairs, each as two names or positions.
+        X must be dense.
     C : float or None, default=None
         None: the smoothness of each term is chosen from the data. A number weighs the losses
         against the penalties of all terms: a larger C fits the data more closely.
@@ -121,6 +122,10 @@ class AdditiveClassifier(ClassEstimator):
         Whether `dual_gap_` is at most tol; if not, there was a ConvergenceWarning.
     objective_ : float
         The value of the objective above.
+    pair_search_ : dict or None
+        How many pairs of features were "looked_at", "found" and "kept", the "gain" (by how much
+        surfaces lowered the loss of a held-out row, in the mean; only for interactions="auto"), and
+        "why_none" were kept. None if no pairs were searched. Files of models do not have it.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when X has column names.

@@ -79,7 +79,7 @@ device, n_jobs, random_state, verbose
     Attributes
     ----------
     terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
-n_features_in_, feature_names_in_
+pair_search_, n_features_in_, feature_names_in_
         As in :class:`~splinear.AdditiveClassifier`.
 
     Examples

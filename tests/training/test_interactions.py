@@ -238,6 +238,95 @@ def test_without_interactions_auto_finds_few():
     assert excess[1] < excess[0] + 0.02
 
 
+def additive_with_shops(n_levels, n=1500, seed=0):
+    """Return rows and two classes without any interaction; one feature has random effects."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(random.uniform(-1, 1, (n, 2)), columns=["a", "b"])
+    shop = random.integers(0, n_levels, n)
+    X["shop"] = pd.Categorical(shop)
+    f = 1.5 * np.sin(3 * X["a"]) - X["b"] + 0.7 * random.normal(size=n_levels)[shop]
+    return X, random.random(n) < 1 / (1 + np.exp(-f))
+
+
+@pytest.mark.parametrize("n_levels", [20, 300])
+def test_random_effects_are_no_interactions(n_levels):
+    """The order of the levels is estimated from other rows than those that test it."""
+    for seed in range(2):
+        X, y = additive_with_shops(n_levels, seed=seed)
+        model = AdditiveClassifier(interactions="auto", random_state=0).fit(X, y)
+        assert not any(2 in pair for pair in pairs_of(model))
+
+
+def test_pairs_of_classes_that_curves_nearly_separate():
+    """Where the curves explain the training rows, only other rows say what is missing."""
+    random = np.random.default_rng(0)
+    y = random.integers(0, 4, 1200)
+    X = random.normal(size=(1200, 4)) * 0.5
+    sign = np.where(y < 2, 1.0, -1.0)
+    X[:, 1] = sign * X[:, 0] + 0.1 * random.normal(size=1200)
+    X[:, 2] += 3.0 * (y % 2)
+    X[:, 3] = 3.0 * random.permutation(1200)
+    curves = AdditiveClassifier(random_state=0).fit(X[:800], y[:800])
+    model = AdditiveClassifier(interactions="auto", random_state=0).fit(X[:800], y[:800])
+    assert (0, 1) in pairs_of(model)
+    assert model.score(X[800:], y[800:]) > curves.score(X[800:], y[800:]) + 0.1
+
+
+@both
+def test_the_search_is_reported(estimator, capsys):
+    X = rows(1000)
+    model = estimator(interactions="auto", verbose=1, random_state=0).fit(X, target(estimator, X))
+    found = model.pair_search_
+    assert found["looked_at"] == 3
+    assert found["found"] >= found["kept"] == len(pairs_of(model)) > 0
+    assert found["gain"] > 0.0
+    assert found["why_none"] is None
+    assert f"{found['kept']} of 3 pairs" in capsys.readouterr().err
+    asked = estimator(interactions=1, random_state=0).fit(X, target(estimator, X)).pair_search_
+    assert asked == {"looked_at": 3, "found": 1, "kept": 1, "gain": None, "why_none": None}
+    assert estimator(interactions=[(0, 1)]).fit(X, target(estimator, X)).pair_search_ is None
+
+
+@both
+def test_why_no_pairs_were_kept(estimator, capsys):
+    X = rows(1000)
+    y = X[:, 0] + np.random.default_rng(1).normal(size=1000)
+    y = y > 0 if estimator is AdditiveClassifier else y
+    model = estimator(interactions="auto", verbose=1, random_state=0).fit(X, y)
+    assert pairs_of(model) == []
+    assert model.pair_search_["kept"] == 0
+    assert model.pair_search_["why_none"] in capsys.readouterr().err
+    alone = estimator(interactions="auto").fit(X[:, :1], y)
+    assert alone.pair_search_["why_none"] == "there were no pairs to look at"
+
+
+@both
+def test_pairs_are_the_same_every_time(estimator):
+    X = frame_of_kinds(800)
+    y = target(estimator, np.column_stack([X["x"], X["z"], X["x"]]))
+    first, again = (
+        estimator(interactions="auto", random_state=3).fit(X, np.asarray(y)) for _ in range(2)
+    )
+    assert pairs_of(first) == pairs_of(again)
+    same(first, again, X)
+
+
+@both
+@chosen_or_fixed
+def test_a_search_that_is_stopped_leaves_the_curves(estimator, C):
+    X = rows(500)
+
+    def stop(progress):
+        return progress.phase == "pairs"
+
+    model = estimator(interactions="auto", C=C, callback=stop, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="before pairs of features had been looked at"):
+        model.fit(X, target(estimator, X))
+    assert pairs_of(model) == []
+    assert model.pair_search_ is None
+    assert np.isfinite(predicted(model, X)).all()
+
+
 # -- what features may hold ----------------------------------------------------------------------
 
 
@@ -335,21 +424,21 @@ def test_periods_are_taken_once():
 
 
 @both
-@pytest.mark.parametrize("interactions", [2, "auto"])
-def test_a_count_of_two_is_two_rows(estimator, interactions, monkeypatch):
+def test_a_count_of_two_is_two_rows(estimator, monkeypatch):
+    """If pairs are named: others are found on folds, in which copies are rows like any others."""
     # Preconditioners are of samples of rows, and rough steps would end elsewhere.
     monkeypatch.setattr(turns, "STEP_ACCURACY", 1e-9)
     X = frame_of_kinds(400)
     numbers = np.column_stack([X["x"], X["z"], X["shop"].str[1:].astype(int) / 20 - 1])
     y = target(estimator, numbers)
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    weights = np.random.default_rng(7).integers(1, 4, 400)
-    twice = np.repeat(np.arange(400), weights)
-    common = {"interactions": interactions, "tol": 1e-9, "random_state": 0}
-    weighted = estimator(**common).fit(X, y, counts=weights)
+    counts = np.random.default_rng(7).integers(1, 4, 400)
+    twice = np.repeat(np.arange(400), counts)
+    common = {"interactions": [("x", "z"), ("x", "shop")], "tol": 1e-9, "random_state": 0}
+    counted = estimator(**common).fit(X, y, counts=counts)
     repeated = estimator(**common).fit(X.iloc[twice], y[twice], counts=np.ones(len(twice)))
-    assert pairs_of(weighted) == pairs_of(repeated)
-    np.testing.assert_allclose(predicted(weighted, X), predicted(repeated, X), rtol=1e-4, atol=1e-4)
+    assert pairs_of(counted) == pairs_of(repeated)
+    np.testing.assert_allclose(predicted(counted, X), predicted(repeated, X), rtol=1e-4, atol=1e-4)
 
 
 def test_rows_of_weight_zero_are_not_there():

@@ -11,6 +11,7 @@ from splinear.devices.arrays import bare
 from splinear.devices.backend import Backend, DeviceArray, Surfaces
 from splinear.model.additive import Model
 from splinear.model.pairs import PairGroup, chains_of, numbered_surfaces, split_blocks
+from splinear.solvers.rows.pair_rows import crossed_cells
 
 __all__ = ["DeviceGrids", "DevicePairs", "SentSurfaces"]
 
@@ -69,6 +70,11 @@ class DeviceGrids:
 
     backend: Backend
     cells: DeviceArray  # (n_features, n_rows)
+
+    def crossed(self, at: AnyArray, fold: AnyArray) -> DeviceGrids:
+        """Return the rows' cells on the chains of their fold; see `crossed_cells`."""
+        here = self.backend.array(fold)
+        return DeviceGrids(self.backend, crossed_cells(self.cells, at, here))
 
     def evidence(self, G: Floats, H: Floats, pairs: AnyArray, n_threads: int) -> Floats:
         """Return the evidence for interactions of pairs, (n_outputs, n_pairs)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -96,6 +96,7 @@ class AdditiveEstimator(Stateful):
     _duals: Duals | None
     C_: float | None
     _posteriors: list[JointPosterior]
+    pair_search_: dict[str, Any] | None
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters; those of `curve` as curve__n_bins and so on, once it is a term.
@@ -128,6 +129,8 @@ class AdditiveEstimator(Stateful):
             trained, watch = self._learn(given, recipe, line, more=more)
             stopped = "" if watch.reason is None else "stopped after "
             line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
+            if (search := getattr(self, "pair_search_", None)) is not None:
+                line.ended += f", {_of_pairs(search)}"
         self._end(trained, watch)
         return self
 
@@ -371,6 +374,11 @@ class AdditiveEstimator(Stateful):
         self.dual_gap_ = float(max(found.gap for found in results))
         self.certified_ = all(found.certified for found in results)
         self.objective_ = trained.objective
+        if hasattr(self, "interactions"):
+            self.pair_search_ = None
+        if data.search is not None and data.interactions is not None:
+            n_kept = len(self.terms_.pairs) - len(data.interactions.given)
+            self.pair_search_ = data.search.report(max(0, n_kept))
 
     def _show(self, model: Model, outputs: Outputs, edf: Sequence[Floats] | None = None) -> None:
         """Store a model, and the outputs that turn its scores into predictions."""
@@ -415,6 +423,12 @@ class AdditiveEstimator(Stateful):
 def _is_learned(name: str) -> bool:
     """Return whether fit sets this attribute; the others are parameters or scikit-learn's own."""
     return name.endswith("_") or name in FITTED.learned
+
+
+def _of_pairs(search: Mapping[str, Any]) -> str:
+    """Return what became of a search for pairs."""
+    out = "{kept:,} of {looked_at:,} pairs".format(**search)
+    return f"{out} ({search['why_none']})" if search["why_none"] else out
 
 
 def _of_coding(rows: TrainingRows) -> str:

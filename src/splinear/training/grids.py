@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,12 +10,12 @@ from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup
-from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.pair_rows import standardized
 from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.training.crossfit import CrossFit, Scale
 
-__all__ = ["Scale", "grid_evidence", "is_worth_a_pass"]
+__all__ = ["grid_evidence", "is_worth_a_pass"]
 
 MOST_PAIRS = 2**14  # summed over all rows: 64 MB, for 16 x 16 cells of two numbers
 
@@ -29,14 +28,14 @@ def is_worth_a_pass(rows: TrainingRows, n_pairs: int) -> bool:
 def grid_evidence(
     rows: TrainingRows,
     totals: Sequence[LossSum],
-    points: Sequence[Iterate],
+    crossed: CrossFit,
     chains: Mapping[int, Chain],
     pairs: Sequence[tuple[int, int]],
 ) -> Floats:
     """Return z of every pair (see `splinear.training.interactions`), (n_pairs,).
 
-    `points` are the trained models of curves on a sample of the rows; `totals` are the sums of
-    losses over all rows.
+    The models of curves are those without the first fold of a sample of the rows; `totals` are the
+    sums of losses over all rows.
     """
     sizes = np.array([[chains[a].n_nodes, chains[b].n_nodes] for a, b in pairs])
     split = split_by(sizes)
@@ -47,11 +46,12 @@ def grid_evidence(
     surfaces = rows.grids(groups)  # type: ignore[attr-defined]
     ends = np.cumsum([group.n_pairs * group.size for group in groups])[:-1]
     z, n_outputs = np.zeros(len(pairs)), 0
-    for total, point in zip(totals, points, strict=True):
+    of_sample = crossed.data.sums(crossed.loss)
+    for total, own_total, point in zip(totals, of_sample, crossed.points[0], strict=True):
         F = rows.scores(point.parameters) + point.theta[:, -1:]
         g, h = total.gradient(F), total.curvature(F).diagonal
         sums = surfaces.sums(np.concatenate([g, h]), 1)
-        scale = Scale.at(point)
+        scale = Scale.at(own_total, point.F)
         for k in range(total.n_outputs):
             parts = np.split(sums[k], ends), np.split(sums[total.n_outputs + k], ends)
             for at, group, *own in zip(split, groups, *parts, strict=True):
@@ -59,21 +59,3 @@ def grid_evidence(
                 z[at] += standardized(G / scale.of_slopes, H / scale.of_curvature)
             n_outputs += 1
     return np.asarray(z / np.sqrt(n_outputs))
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What derivatives are divided by, so that the evidence does not depend on units of weights.
-
-    Without an interaction the slopes of a cell then have the variance of its curvature, and a
-    typical row of weight 1 keeps its curvature.
-    """
-
-    of_slopes: float
-    of_curvature: float
-
-    @classmethod
-    def at(cls, point: Iterate) -> Scale:
-        """Return the scale at a model of curves."""
-        unit, noise = point.total.typical_weight, point.total.scatter(point.F).dispersion(0.0)
-        return cls(float(np.sqrt(noise) * np.sqrt(unit)), unit)

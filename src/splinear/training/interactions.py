@@ -21,6 +21,7 @@ from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splinear._caching import cached_property
 from splinear._lookup import is_whole
@@ -36,7 +37,8 @@ from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan
-from splinear.training.grids import Scale, grid_evidence, is_worth_a_pass
+from splinear.training.crossfit import CrossFit
+from splinear.training.grids import grid_evidence, is_worth_a_pass
 from splinear.training.held import HeldFeatures
 
 __all__ = [
@@ -47,15 +49,16 @@ __all__ = [
 ]
 
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # rows that the evidence is computed from
-MOST_WORK = 2 * 10**9  # rows times pairs, unless that leaves fewer than LEAST_ROWS
+MOST_WORK = 2 * 10**9  # rows times pairs times outputs, unless that leaves fewer than LEAST_ROWS
 MOST_FEATURES = 400  # features considered: those whose curves vary most
 # "auto" takes all pairs with evidence of LEAST_EVIDENCE, and others down to LEAST_OF_CHEAP while
-# they cost little: REML flattens those without an effect, and many weak ones can matter together.
-LEAST_EVIDENCE, LEAST_OF_CHEAP = 2.0, 0.0
+# they cost little: REML flattens those without an effect, many weak ones can matter together, and
+# held-out rows decide what share of them is kept.
+LEAST_EVIDENCE, LEAST_OF_CHEAP = 2.0, -1.0
 CHEAP = 2 * 10**6  # rows times pairs
 # Upper limits on the number of pairs that "auto" takes.
-PAIRS_PER_FEATURE, FEW_PAIRS = 4, 60
-ROWS_PER_PAIR = 60
+PAIRS_PER_FEATURE, FEW_PAIRS = 8, 60
+ROWS_PER_PAIR = 30
 
 
 def check_interactions(request: object) -> None:
@@ -133,27 +136,38 @@ class Interactions:
     n_units: float | None = None
 
     def find(
-        self, points: Sequence[Iterate], rows: TrainingRows, totals: Sequence[LossSum]
-    ) -> dict[FeaturePair, Pair]:
-        """Return all surfaces: those the user named, followed by those found.
+        self,
+        crossed: CrossFit,
+        rows: TrainingRows,
+        totals: Sequence[LossSum],
+        held_out: int | None = None,
+    ) -> tuple[dict[FeaturePair, Pair], int]:
+        """Return pairs to add to those the user named, by evidence, and how many were looked at.
 
-        `points` are the trained models of curves, on rows in this process; `rows` are all rows, and
-        `totals` the sums of losses over them.
+        `rows` are all rows, and `totals` the sums of losses over them. The rows of the fold
+        `held_out` are not used.
         """
-        if self.n_more == 0:
-            return self.given
-        chains = self._candidates(points)
-        all_pairs = combinations(sorted(chains), 2)
+        chains = self._candidates(crossed)
+        all_pairs = combinations(sorted(chains[0]), 2)
         pairs = [p for p in all_pairs if p not in self.given and self.held.allow(*p)]
         if not pairs:
-            return self.given
+            return {}, 0
         if is_worth_a_pass(rows, len(pairs)):
-            z = grid_evidence(rows, totals, points, chains, pairs)
+            z = grid_evidence(rows, totals, crossed, chains[0], pairs)
         else:
-            z = self._evidence(points, chains, pairs)
+            z = self._evidence(crossed, chains, pairs, held_out)
+        if self.n_more is None:
+            z = np.where((z < LEAST_EVIDENCE) & self._are_ordered(pairs), -np.inf, z)
         order = np.argsort(-z, kind="stable")
-        found = [pairs[k] for k in order[: self._n_taken(z, len(chains))]]
-        return self.given | {pair: Pair() for pair in found}
+        found = [pairs[k] for k in order[: self._n_taken(z, len(chains[0]))]]
+        return {pair: Pair() for pair in found}, len(pairs)
+
+    def _are_ordered(self, pairs: list[FeaturePair]) -> NDArray[np.bool_]:
+        """Return whether each pair has a category.
+
+        The rows also order its levels, so that REML cannot tell whether a surface has an effect.
+        """
+        return np.array([not self.data.levels.keys().isdisjoint(pair) for pair in pairs])
 
     def _n_taken(self, z: Floats, n_features: int) -> int:
         if self.n_more is not None:
@@ -199,36 +213,50 @@ class Interactions:
         w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
         return _effects(points, w)
 
-    def _candidates(self, points: Sequence[Iterate]) -> dict[int, Chain]:
-        """Return the features among which pairs are searched, as chains of grid nodes."""
+    def _candidates(self, crossed: CrossFit) -> list[dict[int, Chain]]:
+        """Return the features among which pairs are searched, as chains of grid nodes, per fold.
+
+        The levels of a category are ordered by their effects in the rows outside of the fold.
+        """
         features = [j for j in range(self.data.table.shape[1]) if j not in self.dropped]
         if len(features) > MOST_FEATURES:
-            strength = _strengths(points, self.data.table.shape[1])
+            strength = _strengths(crossed.points[0], self.data.table.shape[1])
             strongest = np.argsort(-strength[features], kind="stable")[:MOST_FEATURES]
             features = sorted(features[k] for k in strongest)
-        return Pair(n_bins=MOST_CELLS - 2).chains(features, self.data, self._effects(points))
+        grid = Pair(n_bins=MOST_CELLS - 2)
+        first = grid.chains(features, self.data, self._effects(crossed.points[0]))
+        chains, of_levels = [first], [j for j in features if j in self.data.levels]
+        for points in crossed.points[1:]:
+            own = grid.chains(of_levels, self.data, self._effects(points)) if of_levels else {}
+            chains.append(first | own)
+        shared = set.intersection(*(set(own) for own in chains))
+        return [{j: own[j] for j in first if j in shared} for own in chains]
 
     def _evidence(
         self,
-        points: Sequence[Iterate],
-        chains: dict[int, Chain],
+        crossed: CrossFit,
+        chains: list[dict[int, Chain]],
         pairs: list[FeaturePair],
+        held_out: int | None,
     ) -> Floats:
         """Return z of every pair, (n_pairs,): the sum over outputs / sqrt(n_outputs)."""
-        rows = _rows_of(points)
-        n = int(np.clip(MOST_WORK // len(pairs), LEAST_ROWS, MOST_ROWS))
+        rows, table = crossed.data.rows, self.data.table
+        n_outputs = sum(point.space.n_outputs for point in crossed.points[0])
+        n = int(np.clip(MOST_WORK // (n_outputs * len(pairs)), LEAST_ROWS, MOST_ROWS))
         n = min(n, rows.n_rows)
-        seen = rows.nearest(tuple(chains.values()), self.data.table, n)
-        place = {j: k for k, j in enumerate(chains)}
-        numbers = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.int64)
-        total, n_outputs = np.zeros(len(pairs)), 0
-        for point in points:
-            scale = Scale.at(point)
-            g = np.asarray(point.total.gradient(point.F)[:, :n]) / scale.of_slopes
-            h = np.asarray(point.curvature.diagonal[:, :n]) / scale.of_curvature
-            for own in seen.evidence(g, h, numbers, point.space.n_threads):
+        distinct = list({id(chain): chain for own in chains for chain in own.values()}.values())
+        place = {id(chain): k for k, chain in enumerate(distinct)}
+        at = np.array([[place[id(chain)] for chain in own.values()] for own in chains])
+        seen = rows.nearest(distinct, table, n).crossed(at, crossed.fold[:n])
+        number = {j: k for k, j in enumerate(chains[0])}
+        numbers = np.array([[number[a], number[b]] for a, b in pairs], dtype=np.int64)
+        total, n_threads = np.zeros(len(pairs)), crossed.points[0][0].space.n_threads
+        looked_at = crossed.fold[:n] != held_out
+        for g, h in crossed.derivatives():
+            for own in seen.evidence(
+                looked_at * g[:, :n], looked_at * h[:, :n], numbers, n_threads
+            ):
                 total += own
-                n_outputs += 1
         return np.asarray(total / np.sqrt(n_outputs))
 
     def add(

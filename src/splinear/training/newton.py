@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 
 import numpy as np
 
 from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.newton.path import newton_path
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import SmoothLoss, SquaredError
@@ -22,14 +22,16 @@ from splinear.solvers.problems.problem import Result, Start, Stopping, stack, st
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
 from splinear.solvers.reml.information import gather
-from splinear.solvers.reml.smoothness import Smoothness
+from splinear.solvers.reml.smoothness import MAX_TURNS, Smoothness, first_factor
 from splinear.solvers.rows.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed, advise_smooth
+from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
 from splinear.training.outputs.base import Outputs, Target
+from splinear.training.pair_check import N_TURNS, PairCheck, PairSearch, Smooth
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
@@ -109,7 +111,9 @@ class NewtonTrainer:
             n_before = max(found.n_iter for found in results)
         if data.interactions is not None and stopping.watch.reason is None:
             own = _per_sum(data.sums(self.loss), data.centered(results))
-            data, is_whole = self._with_pairs(data, layout, own, stopping), True
+            curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
+            data, _ = self._with_pairs(data, curves, stopping, _as_begun, C)
+            is_whole = data.has_searched
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
@@ -135,13 +139,13 @@ class NewtonTrainer:
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
+            is_whole = data.has_searched
         chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
         data = data.with_layout(chosen.layout)
         stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
         settled, edf = stopping.watch.reason is None, chosen.edf
-        if data.rows.layout.pairs:  # the last model may have had other surfaces, or none
-            starts = None
-        begin = None if starts is None else data.centered(starts)
+        # The last model may have had other surfaces, or none.
+        begin = None if starts is None or data.rows.layout.pairs else data.centered(starts)
         # A sum of squares of all rows is minimized by a Newton step or two from any start.
         takes_more = not isinstance(self.loss, SquaredError) or chosen.n_rows < data.rows.n_rows
         if begin is None and takes_more:
@@ -186,34 +190,63 @@ class NewtonTrainer:
         self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
     ) -> tuple[TrainingSet, Smoothness]:
         """Find pairs of features that interact, and choose the smoothness of their surfaces."""
-        data = self._with_pairs(data, chosen.layout, chosen.starts, stopping)
+        plain = data.rows.layout.without_forms()
+
+        def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
+            return choose_with_pairs(
+                own.rows.with_layout(plain.with_pairs(own.rows.layout.pairs)),
+                lambda rows: own.sums(self.loss, rows),
+                stopping,
+                lambda rows: own.weighted.over(rows).n_units,
+                replace(begin, layout=begin.layout.without_forms()),
+                n_turns,
+            )
+
+        guess = first_factor(data.sums(self.loss))
+        data, begin = self._with_pairs(data, chosen, stopping, smooth, guess)
         if not data.rows.layout.pairs:
             return data, chosen
-        more = choose_with_pairs(
-            data.rows.with_layout(data.rows.layout.without_forms()),
-            lambda rows: data.sums(self.loss, rows),
-            stopping,
-            lambda rows: data.weighted.over(rows).n_units,
-            chosen,
-        )
+        # The surfaces of "auto" begin where those of the check ended.
+        is_auto = data.interactions is not None and data.interactions.n_more is None
+        more = smooth(data, begin, N_TURNS if is_auto else MAX_TURNS)
         more = replace(more, n_turns=chosen.n_turns + more.n_turns)
         return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
     def _with_pairs(
-        self, data: TrainingSet, layout: Layout, starts: Sequence[Start], stopping: Stopping
-    ) -> TrainingSet:
-        """Return the set with the surfaces found from models of curves, which start at `starts`."""
-        assert data.interactions is not None
-        rows, n_threads = data.rows.with_layout(layout), stopping.n_threads
-        few = rows.first(ENOUGH)
-        points: list[Iterate] = [
-            newton.begin(few, total, n_threads, start)
-            for total, start in zip(data.sums(self.loss, few), starts, strict=True)
+        self,
+        data: TrainingSet,
+        curves: Smoothness,
+        stopping: Stopping,
+        smooth: Smooth,
+        guess: float,
+    ) -> tuple[TrainingSet, Smoothness]:
+        """Return the set with the surfaces asked for or found, and a model to begin with.
+
+        The first variances of surfaces are multiplied by `guess`.
+        """
+        asked = data.interactions
+        assert asked is not None
+        rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
+        few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
+        search = None
+        if asked.n_more != 0:
+            sums, share, gain = data.sums(self.loss), 1.0, None
+            crossed = CrossFit.train(few, self.loss, curves.starts, stopping)
+            if asked.n_more is None:
+                check = PairCheck(asked, crossed, curves, stopping, smooth, guess)
+                share, gain, begin = check.share(rows, sums), check.gain, check.begun
+            if not stopping.watch.poll():
+                found, n_looked_at = asked.find(crossed, rows, sums)
+                search = PairSearch(n_looked_at, len(found), gain)
+                wanted = asked.given | dict(list(found.items())[: ceil(share * len(found))])
+        points = [
+            newton.begin(few.rows, total, n_threads, start)
+            for total, start in zip(few.sums(self.loss), curves.starts, strict=True)
         ]
-        wanted = data.interactions.find(points, rows, data.sums(self.loss))
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
-        more = data.interactions.add(data.rows, wanted, points, weights, n_threads)
-        return data.with_rows(more)
+        more = asked.add(data.rows, wanted, points, weights, n_threads)
+        surfaces = [group.scaled(guess) for group in more.layout.pairs]
+        return replace(data.with_rows(more), search=search), begin(surfaces)
 
     def _proven(
         self,
@@ -248,6 +281,12 @@ class NewtonTrainer:
         # Some problems may have been stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
+
+
+def _as_begun(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
+    """Return the smoothness that is given by C."""
+    del own, n_turns
+    return begin
 
 
 def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:

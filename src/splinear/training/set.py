@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from splinear._types import AnyArray
 from splinear.model.layout import Layout
@@ -12,9 +12,13 @@ from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.losses import Loss, SmoothLoss
 from splinear.solvers.problems.problem import Result, Start
 from splinear.solvers.rows.training_rows import TrainingRows
-from splinear.training.interactions import Interactions
 from splinear.training.outputs.base import Outputs, Problems, Target
+from splinear.training.outputs.numbers import RegressionTarget
 from splinear.training.weighted import WeightedRows
+
+if TYPE_CHECKING:
+    from splinear.training.interactions import Interactions
+    from splinear.training.pair_check import PairSearch
 
 __all__ = ["TrainingSet"]
 
@@ -32,6 +36,7 @@ class TrainingSet:
     weighted: WeightedRows
     target: Target
     interactions: Interactions | None = None  # None if there are no surfaces
+    search: PairSearch | None = None  # how pairs were searched, once they have been
 
     @property
     def rows(self) -> TrainingRows:
@@ -43,9 +48,25 @@ class TrainingSet:
         """How the model's scores become predictions."""
         return self.target.outputs
 
+    @property
+    def has_searched(self) -> bool:
+        """Whether all pairs that were asked for have been looked for."""
+        asked = self.interactions
+        return asked is None or asked.n_more == 0 or self.search is not None
+
     def within(self, kept: AnyArray) -> TrainingSet:
         """Return the set restricted to the rows in `kept` (n_given,), for a fold."""
         return replace(self, weighted=self.weighted.within(kept))
+
+    def without(self, held_out: AnyArray) -> TrainingSet:
+        """Return the set with a weight of 0 in the rows `held_out` (n_given,).
+
+        Unlike `within`, it keeps the center of the target, so that scores mean the same.
+        """
+        target = self.target
+        if isinstance(target, RegressionTarget):
+            target = replace(target, fixed_center=target.center(self.weighted))
+        return replace(self.within(~held_out), target=target)
 
     def with_layout(self, layout: Layout) -> TrainingSet:
         """Return the set with a layout of the same groups."""

@@ -46,7 +46,7 @@ from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Result, Start, Stopping
 from splinear.solvers.problems.watch import Watch
 
-__all__ = ["Iterate", "begin", "descend", "one_step", "solve"]
+__all__ = ["Iterate", "begin", "descend", "last", "one_step", "solve"]
 
 LEAST_TRUST = 1e-4  # smallest share of the predicted decrease at which a step is accepted
 NOISE, NOISE_OF_CODES = 1e-13, 1e-9  # of the objective; sums over codes are single precision
@@ -74,11 +74,11 @@ def solve(
     and the number of steps are those of all outputs together.
     """
     first = begin(rows, total, stopping.n_threads, start)
-    found = _last(descend(first, stopping, preconditioner), stopping)
+    found = last(descend(first, stopping, preconditioner), stopping)
     return found.results(stopping.tol)
 
 
-def _last(states: Iterator[Iterate], stopping: Stopping) -> Iterate:
+def last(states: Iterator[Iterate], stopping: Stopping) -> Iterate:
     """Return the last state; on Ctrl-C, the last one reached, and tell the watch."""
     found = next(states)
     try:

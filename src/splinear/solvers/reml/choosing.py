@@ -23,7 +23,7 @@ from splinear.model.layout import Layout
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
+from splinear.solvers.problems.problem import Result, Start, Stopping, stack
 from splinear.solvers.reml.smoothness import (
     MAX_TURNS,
     SETTLED,
@@ -43,6 +43,9 @@ ROWS_PER_LEVEL = 5  # ...unless a category needs more, because its variance is t
 MOST_VALUES = 10**8  # of a wide table read per pass over its sample, times the number of outputs
 # Diagonal blocks overestimate degrees of freedom more and more, so it is better to stop early.
 SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
+# Each turn takes a step of all surfaces. Their variances need not be as settled as those of curves:
+# 8 turns gave the losses of 40.
+SETTLED_PAIRS = 0.01
 HELD_OUT = 0.25  # share of the rows of a wide table
 # Larger variances are tried as long as they are better. Fewer are tried if there are many more rows
 # than in the sample, because these outweigh the prior.
@@ -101,21 +104,23 @@ def choose_with_pairs(
     totals_of: TotalsOf,
     stopping: Stopping,
     units_of: UnitsOf,
-    curves: Smoothness,
+    begin: Smoothness,
+    max_turns: int,
 ) -> Smoothness:
-    """Choose the variances of the surfaces of rows.layout; `curves` were chosen without them.
+    """Choose the variances of the surfaces of rows.layout, beginning with those of `begin`.
 
     The variances of curves are chosen again, unless they were chosen on held-out rows.
     """
     few = rows.first(_enough(rows.layout))
-    layout = curves.layout.with_pairs(rows.layout.pairs)
-    starts = [start_at(start, layout) for start in curves.starts]
     return choose_smoothness(
         few,
         totals_of(few),
-        replace(stopping, watch=stopping.watch.after(curves.n_turns).during("smoothness")),
-        begin=replace(curves, layout=layout, starts=starts),
-        only_pairs=not _is_narrow(rows, units_of) or curves.n_rows < few.n_rows,
+        replace(stopping, watch=stopping.watch.after(begin.n_turns).during("smoothness")),
+        begin=begin,
+        settled=SETTLED_PAIRS,
+        in_all=True,
+        max_turns=max_turns,
+        only_pairs=not _is_narrow(rows, units_of) or begin.n_rows < few.n_rows,
     )
 
 

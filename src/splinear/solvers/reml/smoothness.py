@@ -47,13 +47,13 @@ from splinear.penalties import DifferencePenalty
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Start, Stopping
+from splinear.solvers.problems.problem import Start, Stopping, start_at
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
 from splinear.solvers.rows.training_rows import TrainingRows
 
-__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom"]
+__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom", "first_factor"]
 
 LEAST_TURNS, MAX_TURNS = 5, 40
 # Largest remaining change of a term's degrees of freedom, relative to them or to this many.
@@ -81,6 +81,12 @@ class Smoothness:
     starts: list[Start]
     n_turns: int
     n_rows: int  # number of rows used
+
+    def beside(self, surfaces: Sequence[PairGroup]) -> Smoothness:
+        """Return the same curves with surfaces, which are 0."""
+        layout = self.layout.with_pairs(surfaces)
+        starts = [start_at(start, layout) for start in self.starts]
+        return replace(self, layout=layout, starts=starts)
 
 
 def choose_smoothness(
@@ -139,8 +145,7 @@ def _turns(
     begin: Smoothness | None,
 ) -> Iterator[Smoothness]:
     """Yield the result of every turn, until little changes."""
-    # In the unit of the weights, so that a constant factor changes nothing.
-    guess = rows.layout.scaled(len(totals) / sum(total.typical_weight for total in totals))
+    guess = rows.layout.scaled(first_factor(totals))
     first = guess if how.pooled else _with_static_weights(guess)
     without = _begun(rows, totals, stopping, None)
     scatters = together([point.total.scatter(point.F) for point in without])
@@ -150,9 +155,9 @@ def _turns(
         first = _with_parts(first, begin.layout)
     elif not (how.pooled or how.in_all) and n_units >= ROWS_FOR_PARTS * n_curves:
         first = _with_parts(first, first)
-    layout = first if begin is None else begin.layout.with_pairs(first.pairs)
+    layout = first if begin is None else begin.layout
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
-    pace = None if how.in_all else Pace()
+    pace = None if how.in_all and begin is None else Pace()
     points = _begun(rows.with_layout(layout), totals, stopping, begin)
     has_many = n_units >= ROWS_FOR_EDGES
     can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
@@ -184,6 +189,14 @@ def _turns(
         is_still = abs(losses - before) <= SETTLED_LOSSES * before
         if moves.are_over(edf) and is_still and n_turns >= LEAST_TURNS:
             return
+
+
+def first_factor(totals: Sequence[LossSum]) -> float:
+    """Return the factor of variances that are first guessed: in the unit of the weights.
+
+    A constant factor in the weights then changes nothing.
+    """
+    return len(totals) / sum(total.typical_weight for total in totals)
 
 
 def _begun(

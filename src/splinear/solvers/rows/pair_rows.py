@@ -22,6 +22,7 @@ __all__ = [
     "PRICE",
     "GridRows",
     "PairRows",
+    "crossed_cells",
     "nearest_nodes",
     "positions_of",
     "standardized",
@@ -103,6 +104,10 @@ class GridRows:
 
     cells: NDArray[np.uint8]
 
+    def crossed(self, at: AnyArray, fold: AnyArray) -> GridRows:
+        """Return the rows' cells on the chains of their fold; see `crossed_cells`."""
+        return GridRows(crossed_cells(self.cells, at, fold))
+
     def evidence(self, G: Floats, H: Floats, pairs: AnyArray, n_threads: int) -> Floats:
         """Return the evidence z for interactions of pairs (n_pairs, 2), (n_outputs, n_pairs).
 
@@ -112,6 +117,22 @@ class GridRows:
         for g, h in zip(G, H, strict=True):
             found.append(_core.pair_evidence(self.cells, to(g), to(h), pairs, n_threads))
         return np.stack(found)
+
+
+def crossed_cells(cells: AnyArray, at: AnyArray, fold: AnyArray) -> AnyArray:
+    """Return cells (n_features, n_rows), for every row those of its fold.
+
+    `cells` is (n_chains, n_rows), and `at` (n_folds, n_features) the chain of each fold and
+    feature.
+    """
+    out: AnyArray = cells[at[0]]
+    for k in range(1, len(at)):
+        differs = at[k] != at[0]
+        if differs.any():
+            here = fold == k
+            for j in np.flatnonzero(differs).tolist():
+                out[j, here] = cells[int(at[k, j]), here]
+    return out
 
 
 def nearest_nodes(positions: AnyArray) -> NDArray[np.uint8]:
