@@ -46,7 +46,7 @@ struct Posed {
                 rows},
           groups{&group},
           penalty(DifferencePenalty(1, size, 2), std::vector<std::uint8_t>(n, 1),
-                  std::vector<double>(n, 1.0), std::vector<double>(n_features, 0.5), {}, true),
+                  std::vector<double>(n, 1.0), std::vector<double>(n_features, 0.5), {}, {}, true),
           blocks({std::vector<double>(n * 2), size, 2}, std::vector<std::uint8_t>(n, 1), {},
                  std::vector<double>(n), 1.0) {
         std::iota(order.begin(), order.end(), 0);
