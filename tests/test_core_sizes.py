@@ -15,6 +15,7 @@ ALL = np.arange(N_FEATURES, dtype=np.int64)
 ORDER = np.arange(N_ROWS, dtype=np.int64)
 X = np.random.default_rng(0).random((N_ROWS, N_FEATURES))
 NONE, NO_MEAN = np.empty(0), np.empty((0, 0))
+NO_PARTS = np.empty((0, 0, 2)), NONE, NO_MEAN, NONE
 THREADS = (1, 2, 3, 16)
 
 
@@ -33,6 +34,10 @@ def axes(n=N_FEATURES, last=float(N_BINS), knots=NO_MEAN):
 
 def codes(n_rows=N_ROWS, n_features=N_FEATURES):
     return _core.Codes(n_rows, n_features, _core.CodeGrid.bins(N_BINS, DEGREE, False))
+
+
+def arrow_group(bands, used, mean, ties, of_intercept, n_threads, lines=(NO_MEAN, NO_MEAN, NONE)):
+    return _core.arrow_group(bands, used, mean, ties, of_intercept, *lines, n_threads)
 
 
 def filled():
@@ -546,19 +551,22 @@ def test_blocks_and_the_intercept():
     n, size = 2, 4
     bands, used, u = numbers(n, size, 2), np.ones((n, size), dtype=bool), numbers(n, size)
     bands[..., 0] = 3.0
-    made = _core.arrow_group(bands, used, NO_MEAN, u, 9.0, 1)
+    made = arrow_group(bands, used, NO_MEAN, u, 9.0, 1)
     assert isinstance(made, _core.ArrowGroup)
     assert made.is_definite
-    assert not _core.arrow_group(-bands, used, NO_MEAN, u, 9.0, 1).is_definite
-    refused(_core.arrow_group, bands, used[:1].copy(), NO_MEAN, u, 9.0, 1, match="used, .*8, not 4")
-    refused(_core.arrow_group, bands, used, NO_MEAN, u[:1].copy(), 9.0, 1, match="ties, .*8, not 4")
-    refused(_core.arrow_group, bands, used, numbers(n, size), u, 9.0, 1, match="mean, .*6, not 8")
-    refused(_core.arrow_group, bands[:, :0].copy(), used, NO_MEAN, u, 9.0, 1, match="bands must be")
-    refused(_core.arrow_group, bands, used, NO_MEAN, u, 9.0, 0, match="n_threads")
+    assert not arrow_group(-bands, used, NO_MEAN, u, 9.0, 1).is_definite
+    refused(arrow_group, bands, used[:1].copy(), NO_MEAN, u, 9.0, 1, match="used, .*8, not 4")
+    refused(arrow_group, bands, used, NO_MEAN, u[:1].copy(), 9.0, 1, match="ties, .*8, not 4")
+    refused(arrow_group, bands, used, numbers(n, size), u, 9.0, 1, match="mean, .*6, not 8")
+    refused(arrow_group, bands[:, :0].copy(), used, NO_MEAN, u, 9.0, 1, match="bands must be")
+    refused(arrow_group, bands, used, NO_MEAN, u, 9.0, 0, match="n_threads")
+    lines = (u[1:].copy(), u, numbers(n)), (u, u[1:].copy(), numbers(n)), (u, u, numbers(1))
+    for wrong in lines:
+        refused(arrow_group, bands, used, NO_MEAN, u, 9.0, 1, wrong, match="lines.* must be")
     assert _core.solve_arrow([made], 9.0, numbers(3, 9), 1).shape == (3, 9)
     refused(_core.solve_arrow, [made], 9.0, numbers(3, 8), 1, match="all parameters")
     refused(_core.solve_arrow, [made], 9.0, numbers(3, 9), 0, match="n_threads")
-    unfit = _core.arrow_group(-bands, used, NO_MEAN, u, 9.0, 1)
+    unfit = arrow_group(-bands, used, NO_MEAN, u, 9.0, 1)
     refused(_core.solve_arrow, [unfit], 9.0, numbers(3, 9), 1, match="not positive definite")
 
 
@@ -585,7 +593,9 @@ def test_bands():
 
 def group_penalty(n=N_FEATURES, missing=NONE):
     used = np.ones((n, SIZE + (missing.size > 0)), dtype=bool)
-    return _core.GroupPenalty(penalty(), used, numbers(n, SIZE), numbers(n), missing, True)
+    return _core.GroupPenalty(
+        penalty(), used, numbers(n, SIZE), numbers(n), missing, *NO_PARTS, True
+    )
 
 
 def test_what_penalties_take():
@@ -616,7 +626,11 @@ def test_what_penalties_take():
 
 
 def test_penalties_of_groups():
-    make, used = _core.GroupPenalty, np.ones((N_FEATURES, SIZE), dtype=bool)
+    used = np.ones((N_FEATURES, SIZE), dtype=bool)
+
+    def make(penalty, used, weights, variance, missing, has_levels, parts=NO_PARTS):
+        return _core.GroupPenalty(penalty, used, weights, variance, missing, *parts, has_levels)
+
     variance, short = numbers(N_FEATURES), numbers(N_FEATURES - 1)
     given = (numbers(N_FEATURES, SIZE), variance)
     refused(make, penalty(), used[1:].copy(), *given, NONE, False, match="used, .*18, not 12")
@@ -628,12 +642,23 @@ def test_penalties_of_groups():
     wide = np.ones((N_FEATURES, SIZE + 1), dtype=bool)
     refused(make, penalty(), wide, *given, short, False, match="missing_variance, .*3, not 2")
     refused(make, penalty(), used[:0], given[0][:0], NONE, NONE, False, match="must have features")
+    parts = numbers(N_FEATURES, SIZE, 2), variance, numbers(N_FEATURES, SIZE), variance
+    for k, (other, match) in enumerate(
+        [
+            (numbers(N_FEATURES, SIZE - 1, 2), "bends must be 36, not 30"),
+            (short, "bend_variance, .*3, not 2"),
+            (numbers(N_FEATURES, SIZE - 1), "line, .*18, not 15"),
+            (short, "line_variance, .*3, not 2"),
+        ]
+    ):
+        wrong = [other if k == i else part for i, part in enumerate(parts)]
+        refused(make, penalty(), used, *given, NONE, True, wrong, match=match)
 
 
 def test_steps(one):
     used, bands = np.ones((N_FEATURES, SIZE), dtype=bool), numbers(N_FEATURES, SIZE, 2)
     bands[..., 0] = 3.0
-    arrow = _core.arrow_group(bands, used, NO_MEAN, numbers(N_FEATURES, SIZE), 9.0, 1)
+    arrow = arrow_group(bands, used, NO_MEAN, numbers(N_FEATURES, SIZE), 9.0, 1)
     limits = _core.StepLimits(
         radius=1.0,
         accuracy=0.1,
@@ -659,12 +684,12 @@ def test_steps(one):
     refused(step, penalties=(), match="penalties, .*1, not 0")
     refused(step, penalties=(group_penalty(2),), match="penalty must be 18, not 12")
     refused(step, blocks=(), match="blocks, .*1, not 0")
-    few = _core.arrow_group(bands[1:].copy(), used[1:].copy(), NO_MEAN, numbers(2, SIZE), 9.0, 1)
+    few = arrow_group(bands[1:].copy(), used[1:].copy(), NO_MEAN, numbers(2, SIZE), 9.0, 1)
     refused(step, blocks=(few,), match="blocks must be 18, not 12")
     wide = bands.reshape(2, 9, 2)
-    other = _core.arrow_group(wide, np.ones((2, 9), dtype=bool), NO_MEAN, numbers(2, 9), 9.0, 1)
+    other = arrow_group(wide, np.ones((2, 9), dtype=bool), NO_MEAN, numbers(2, 9), 9.0, 1)
     refused(step, blocks=(other,), match="length of blocks must be 6, not 9")
-    unfit = _core.arrow_group(-bands, used, NO_MEAN, numbers(N_FEATURES, SIZE), 9.0, 1)
+    unfit = arrow_group(-bands, used, NO_MEAN, numbers(N_FEATURES, SIZE), 9.0, 1)
     refused(step, blocks=(unfit,), match="not positive definite")
     refused(step, gradient=gradient[1:], match="gradient, .*19, not 18")
     refused(step, n_threads=0, match="n_threads")

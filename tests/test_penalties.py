@@ -136,7 +136,9 @@ def group_penalty(penalty: Penalty, random: np.random.Generator, n: int) -> tupl
     missing = random.uniform(0.1, 10.0, n)
     used = np.ones((n, penalty.size + 1), dtype=bool)
     core = penalty.core(min(2, penalty.size))
-    twin = _core.GroupPenalty(core, used, weights, variance, missing, True)
+    none = np.empty(0)
+    parts = np.empty((0, 0, 2)), none, np.empty((0, 0)), none
+    twin = _core.GroupPenalty(core, used, weights, variance, missing, *parts, True)
     return twin, weights, variance, missing
 
 

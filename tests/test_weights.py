@@ -177,8 +177,16 @@ def test_the_dispersion_by_hand():
     assert typical_weight(Units(counts), c) == pytest.approx(typical_weight(many, again[0]))
     likely = Scatter.of(scatter_sums(Units(), c, G, H), 3.0, 0.0, is_likelihood=True)
     assert likely.dispersion(5.0) == pytest.approx((c * H).sum() / H.sum())
+    steep = c**2 * G  # weights are the largest where slopes are
+    likely = Scatter.of(scatter_sums(Units(), c, steep, H), 3.0, 0.0, is_likelihood=True)
+    assert likely.dispersion(5.0) == pytest.approx((steep**2).sum() / (steep**2 / c).sum())
+    again = [np.repeat(own / counts, n, axis=-1) for own in (c, steep, H)]
+    counted = Scatter.of(scatter_sums(Units(counts), c, steep, H), 3.0, 0.0, is_likelihood=True)
+    repeated = Scatter.of(scatter_sums(many, *again), 3.0, 0.0, is_likelihood=True)
+    assert counted.dispersion(5.0) == pytest.approx(repeated.dispersion(5.0))
     both = together([plain, counted])
     assert both.squares == plain.squares + counted.squares
+    assert both.plain == plain.plain + counted.plain
 
 
 def test_groups_of_one_row_each_change_nothing():
@@ -424,6 +432,16 @@ ORDINARY = {
         r.integers(0, 3, 150),
     ),
     "continuous": lambda r: (r.normal(size=(300, 3)), r.random(300) < 0.3),
+    "one column that determines y": lambda r: (X := r.integers(0, 200, (2000, 1)), X[:, 0] % 2),
+    "one column that nearly does": lambda r: (
+        X := r.integers(18, 80, (1000, 1)) / 4.0,
+        (X[:, 0] > 10) != (r.random(1000) < 0.02),
+    ),
+    "a function of few values": lambda r: (X := r.integers(0, 40, (500, 1)), np.sin(X[:, 0])),
+    "rows without a value": lambda r: (
+        np.where(np.arange(300) < 40, np.nan, r.normal(size=(2, 300))).T,
+        (np.arange(300) < 40) | (r.random(300) < 0.5),
+    ),
 }
 
 
@@ -446,6 +464,11 @@ COPIED = {
     "with gaps": lambda r: (
         np.where(r.random((300, 4)) < 0.1, np.nan, r.normal(size=(300, 4))),
         r.random(300) < 0.5,
+    ),
+    "one column": lambda r: (r.normal(size=(300, 1)), r.random(300) < 0.5),
+    "one column of few values, continuous y": lambda r: (
+        r.integers(0, 30, (300, 1)),
+        r.normal(size=300),
     ),
 }
 

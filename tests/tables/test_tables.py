@@ -332,7 +332,7 @@ def test_permuting_columns_permutes_curves(holed, order):
 
 
 @pytest.mark.parametrize("C", [None, 1.0])
-def test_duplicates_equal_weights(C, monkeypatch):
+def test_repeated_rows_equal_weights_or_counts(C, monkeypatch):
     monkeypatch.setattr(choosing, "SETTLED", 1e-6)  # both to the same end
     monkeypatch.setattr(choosing, "MAX_TURNS", 200)
     X, y = make_table(holes=0.15)
@@ -340,8 +340,12 @@ def test_duplicates_equal_weights(C, monkeypatch):
     X.loc[weights == 0, "color"] = "only where nothing counts"
     rows = np.repeat(np.arange(len(X)), weights)
     model = AdditiveClassifier(**EXACT | {"C": C})
-    weighted = clone(model).fit(X, y, weights)
-    repeated = clone(model).fit(X.iloc[rows], y[rows])
+    if C is None:  # weights say how much a row counts, counts how many rows there are
+        weighted = clone(model).fit(X, y, counts=weights)
+        repeated = clone(model).fit(X.iloc[rows], y[rows], counts=np.ones(len(rows)))
+    else:
+        weighted = clone(model).fit(X, y, weights)
+        repeated = clone(model).fit(X.iloc[rows], y[rows])
     assert weighted._columns.levels == repeated._columns.levels
     seen = X[weights > 0]
     close = 1e-5 if C else 1e-3

@@ -184,7 +184,9 @@ def test_class_weights_of_two_classes_are_row_weights(model, iris):
     assert found.objective_ == pytest.approx(by_hand.objective_, rel=1e-7)
 
 
-@pytest.mark.parametrize("class_weight", [{False: 1, True: 20}, "balanced"], ids=str)
+@pytest.mark.parametrize(
+    "class_weight", [{False: 1, True: 5}, {False: 1, True: 20}, "balanced"], ids=str
+)
 def test_a_rare_class_that_weighs_much_is_not_taken_for_many_rows(class_weight):
     """Its few rows would have curves that follow each of them."""
     random = np.random.default_rng(0)
@@ -194,8 +196,8 @@ def test_a_rare_class_that_weighs_much_is_not_taken_for_many_rows(class_weight):
     plain = clone(CHOSEN).fit(X[train], y[train])
     weighted = clone(CHOSEN).set_params(class_weight=class_weight).fit(X[train], y[train])
     areas = [roc_auc_score(y[test], m.decision_function(X[test])) for m in (plain, weighted)]
-    assert areas[1] > areas[0] - 0.01
-    assert sum(term.edf for term in weighted.terms_) < 2 * sum(term.edf for term in plain.terms_)
+    assert areas[1] > areas[0] - 0.005
+    assert sum(term.edf for term in weighted.terms_) < 2.5 * sum(term.edf for term in plain.terms_)
     unit = clone(CHOSEN).set_params(class_weight={False: 7, True: 7}).fit(X[train], y[train])
     np.testing.assert_allclose(unit.decision_function(X), plain.decision_function(X), atol=1e-5)
 

@@ -24,9 +24,9 @@ X = np.empty((n_rows, n_columns), dtype=np.float32)
 for start in range(0, n_rows, 10_000):  # no temporary array as large as X
     X[start : start + 10_000] = random.random((10_000, n_columns), dtype=np.float32)
 y = X[:, 0] > 0.3
-AdditiveSVC(random_state=0).fit(X[:1000], y[:1000])  # imports and allocator warmed up
+AdditiveSVC(C=1.0, random_state=0).fit(X[:1000], y[:1000])  # imports and allocator warmed up
 before = status("VmRSS")
-AdditiveSVC(random_state=0, tol=tol).fit(X, y)
+AdditiveSVC(C=1.0, random_state=0, tol=tol).fit(X, y)
 print(status("VmHWM") - before)
 """
 

@@ -7,8 +7,11 @@ model, the dispersion is
     phi = sum_u (sum_{i in u} c_i g_i)^2 / sum_i c_i h_i * U / (U - edf).
 
 It divides the losses wherever smoothness is chosen, and in bands, so that a constant factor in the
-weights changes nothing. For a likelihood the squares are replaced by their expectation, c_i^2 h_i
-for a row, times the factor by which groups make the squares larger, the design effect.
+weights changes nothing. A likelihood is divided by the mean weight of its rows instead, times the
+factor by which groups make the squares larger, the design effect: where all weights are equal,
+there is nothing to estimate. The mean is sum_i c_i^2 h_i / sum_i c_i h_i, what the squares are
+expected to be, or sum_i c_i^2 g_i^2 / sum_i c_i g_i^2 where that is larger: the weights of classes,
+and others that depend on y, are the largest where the slopes are.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ class Scatter:
         The same if every row is a unit.
     expected : float
         sum_i c_i^2 h_i.
+    plain : float
+        sum_i c_i g_i^2.
     curvature : float
         sum_i c_i h_i.
     n_units, n_rows : float
@@ -53,6 +58,7 @@ class Scatter:
     squares: float
     of_rows: float
     expected: float
+    plain: float
     curvature: float
     n_units: float
     n_rows: float
@@ -71,10 +77,15 @@ class Scatter:
         if not self.curvature > 0.0:
             return max(self.least, TINY)
         if self.is_likelihood:
-            found = self.expected / self.curvature * self._design_effect(freedom)
+            found = self._mean_weight * self._design_effect(freedom)
         else:
             found = self.squares / self.curvature * self.n_units / self.n_left(freedom)
         return max(found, self.least, TINY)
+
+    @property
+    def _mean_weight(self) -> float:
+        expected = self.expected / self.curvature
+        return max(expected, self.of_rows / self.plain) if self.plain > 0.0 else expected
 
     def residual_variance(self, freedom: float) -> float:
         """Return the weighted mean of squared residuals, for the squared error."""
@@ -100,6 +111,7 @@ class Scatter:
             self,
             squares=square * self.squares,
             of_rows=square * self.of_rows,
+            plain=square * self.plain,
             misfit=square * self.misfit,
             least=square * self.least,
         )
@@ -110,7 +122,7 @@ class Scatter:
         return replace(self, **sums)
 
 
-N_SUMS = 6  # number of sums over rows that Scatter.of takes
+N_SUMS = 7  # number of sums over rows that Scatter.of takes
 
 
 def together(parts: Sequence[Scatter]) -> Scatter:

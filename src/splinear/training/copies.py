@@ -10,6 +10,10 @@ nearly agreeing any more often, and in a column of continuous values q is about 
 Columns depend on each other, so q is replaced by its square root, and the largest number over many
 B counts: halves of the columns, quarters and so on, and y. A table is found to have copies if it
 has several times as many equal pairs.
+
+Rows without any value say nothing, so they are no copies. A single column has no other columns to
+compare with: where its values and those of y lie on a grid, or it determines y, equal rows are
+ordinary.
 """
 
 from __future__ import annotations
@@ -47,7 +51,8 @@ def copies_of(table: Table, y: AnyArray, kept: AnyArray | None) -> NDArray[np.in
     if table.is_on_disk or isinstance(table, DeviceTable) or not table.shape[1]:
         return None
     rows = np.arange(len(y)) if kept is None else np.flatnonzero(kept)
-    of_y = _hashed(np.asarray(y, dtype=np.float64).reshape(len(y), -1), _factors(table.shape[1:]))
+    y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    of_y = _hashed(y, _factors(table.shape[1:]))
     columns, of_all = np.arange(table.shape[1]), of_y.copy()
     n_first = table.shape[1] if table.is_sparse else FIRST
     for some in (columns[:n_first], columns[n_first:]):
@@ -55,7 +60,8 @@ def copies_of(table: Table, y: AnyArray, kept: AnyArray | None) -> NDArray[np.in
             of_all += _of_columns(table, some)
         if not _has_equals(of_all[rows]):
             return None
-    return _firsts(of_all, rows) if _exceed_chance(table, of_y, of_all, rows) else None
+    rows = rows[(of_all - of_y)[rows] != _of_no_value(table)]
+    return _firsts(of_all, rows) if _exceed_chance(table, y, of_y, of_all, rows) else None
 
 
 def warn_of_copies(n_copies: int, n_rows: int) -> None:
@@ -88,6 +94,14 @@ def _hashed(values: AnyArray, factors: np.random.Generator) -> Hashes:
         bits *= factors.integers(2**63, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         out += bits
     return out
+
+
+def _of_no_value(table: Table) -> np.uint64:
+    """Return the sum of the hashes of a row of missing values, or of zeros if it is sparse."""
+    hashes = np.zeros(1, dtype=np.uint64)
+    for j in () if table.is_sparse else range(table.shape[1]):
+        hashes += _hashed(np.full((1, 1), np.nan), _factors([j]))
+    return np.uint64(hashes[0])
 
 
 def _of_columns(table: Table, columns: NDArray[np.intp]) -> Hashes:
@@ -138,13 +152,17 @@ def _n_pairs(hashes: Hashes) -> float:
     return float((counts * (counts - 1.0)).sum() / 2.0)
 
 
-def _exceed_chance(table: Table, of_y: Hashes, of_all: Hashes, rows: NDArray[np.intp]) -> bool:
+def _exceed_chance(
+    table: Table, y: AnyArray, of_y: Hashes, of_all: Hashes, rows: NDArray[np.intp]
+) -> bool:
     """Return whether rows are equal more often than chance explains."""
     share = max(1, -(-len(rows) // MOST_ROWS))
     rows = rows[of_all[rows] % np.uint64(share) == 0]  # keeps equal rows together
     of_all = of_all[rows]
     distinct = np.unique(of_all, return_index=True)[1]
     if len(distinct) < LEAST_DISTINCT:
+        return False
+    if table.shape[1] == 1 and _is_ordinary(table, y, of_all, of_all - of_y[rows], rows):
         return False
     equal, of_any = _n_pairs(of_all), len(distinct) * (len(distinct) - 1) / 2.0
     for block in [of_y[rows], *(own[rows] for own in _blocks(table))]:
@@ -153,6 +171,25 @@ def _exceed_chance(table: Table, of_y: Hashes, of_all: Hashes, rows: NDArray[np.
         if equal * (1.0 - q) < TIMES * near * q:
             return False
     return True
+
+
+def _is_ordinary(
+    table: Table, y: AnyArray, of_all: Hashes, of_X: Hashes, rows: NDArray[np.intp]
+) -> bool:
+    """Return whether a single column has few values, and y too unless the column determines it."""
+    x = np.asarray(table.sample(rows)).ravel() if not table.is_sparse else np.zeros(0)
+    if not _is_grid(x):
+        return False
+    return _n_pairs(of_X) == _n_pairs(of_all) or all(_is_grid(own) for own in y[rows].T)
+
+
+def _is_grid(values: AnyArray) -> bool:
+    """Return whether values are multiples of a unit, with no more places than values."""
+    n, found = len(values), np.unique(values[np.isfinite(values)]).astype(np.float64)
+    if len(found) < 2:
+        return True
+    found /= np.abs(found).max()  # differences do not overflow
+    return bool(found[-1] - found[0] <= n * np.diff(found).min())
 
 
 def _blocks(table: Table) -> Iterator[Hashes]:

@@ -53,9 +53,11 @@ def scatter_sums(units: Units, cost: Floats, G: Floats, H: Floats) -> Floats:
     if units.groups is not None:
         n_units = float(len(np.unique(units.groups)))
         squares = sum(_of_groups(own, units.groups) for own in np.asarray(G))
+    plain = G * (G / np.where(cost > 0.0, cost, 1.0))
     out = np.empty(N_SUMS)
-    out[:4] = squares, of_rows, float(expected.sum()), float(H.sum())
-    out[4:] = n_outputs * n_units, n_outputs * n_rows
+    out[:3] = squares, of_rows, float(expected.sum())
+    out[3:5] = float(plain.sum()), float(H.sum())
+    out[5:] = n_outputs * n_units, n_outputs * n_rows
     return out
 
 
