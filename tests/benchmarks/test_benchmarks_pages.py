@@ -323,16 +323,6 @@ def test_shapes(tmp_path):
     assert page.count("(bar: ") == 1
 
 
-def test_correlated(tmp_path):
-    run("correlated", "--quick", "--output", tmp_path)
-    page = (tmp_path / "correlated.md").read_text()
-    [(_, _, *lines)] = tables_of(page)
-    assert len(lines) == 6
-    assert all(0.8 < float(line[5]) < 1.25 for line in lines)
-    assert any(line[3] != line[4] for line in lines)  # there were two ways
-    assert page.count("(bar: ") == 3
-
-
 def test_pairs(tmp_path):
     run("pairs", "--quick", "--output", tmp_path)
     page = (tmp_path / "pairs.md").read_text()

@@ -307,13 +307,6 @@ def test_posterior_of_parts_is_that_of_the_joint_matrix(laid_out):
         np.testing.assert_allclose(found.line_shares, 1.0 - V[n, n] / variances[2], atol=1e-9)
         bends = np.diagonal(E @ D @ V[:n, :n] @ D.T @ E.T)
         np.testing.assert_allclose(found.bends[0, used], bends, rtol=1e-5, atol=1e-15)
-        whole = np.column_stack([np.eye(n), group.parts.line[0, used].cumsum()])
-        C = np.zeros((1, group.stride, group.stride))
-        C[0, : group.size, : group.size][np.ix_(used, used)] = whole @ V[:-1, :-1] @ whole.T
-        within = PartsPosterior.within(group, C)
-        np.testing.assert_allclose(within.steps[0, : group.size][used], steps, rtol=1e-6)
-        np.testing.assert_allclose(within.line_shares, found.line_shares, atol=1e-7)
-        np.testing.assert_allclose(within.bends[0, used], bends, rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
@@ -496,53 +489,6 @@ def test_posterior_variances_are_those_of_the_matrix(which, mixed):
         expected = np.diagonal(D @ np.linalg.inv(M) @ D.T) if len(at) else []
         np.testing.assert_allclose(found[j, at], expected, rtol=1e-6)
         assert not found[j, ~used[j]].any()
-
-
-def columns_that_agree(n=400):
-    """Two columns that nearly agree, a third with gaps, and shops of which some are close."""
-    random = np.random.default_rng(7)
-    a, b, c = random.normal(size=(3, n))
-    X = np.column_stack([a, a + 0.3 * b, np.where(random.random(n) < 0.2, np.nan, a + c)])
-    X = np.column_stack([X, np.floor(np.clip(2.0 * a + 6.0, 0, 11))])
-    y = np.sin(2.0 * a) + 0.5 * np.maximum(X[:, 1], 0.0) + 0.7 * random.normal(size=n)
-    return X, y
-
-
-def matrices_of(rows, n_threads=1):
-    """The matrix of all terms and the intercept, and their penalty, by trying every parameter."""
-    layout = rows.layout
-    each = np.eye(layout.n_parameters)
-    A = np.column_stack([rows.scores(each, n_threads).T, np.ones(rows.n_rows)])
-    S = np.zeros((A.shape[1], A.shape[1]))
-    for group, at in zip(layout.groups, layout.split(np.arange(layout.n_parameters)), strict=True):
-        ends = at.ravel()[[0, -1]] + [0, 1]
-        own = np.eye(ends[1] - ends[0])
-        pull = np.zeros_like(own)
-        group.core_penalty.add_pull(own, pull, n_threads)
-        S[slice(*ends), slice(*ends)] = pull
-    return A, S
-
-
-@pytest.mark.parametrize("as_many", [0, np.inf], ids=["by blocks", "beside each other"])
-def test_degrees_of_freedom_of_columns_that_agree(as_many, laid_out, monkeypatch):
-    """Where the Hessian is factored, terms are measured beside each other: by its whole inverse."""
-    monkeypatch.setattr(turns, "AS_MANY", as_many)
-    X, y = columns_that_agree()
-    terms = {0: Spline(12), 1: Spline(9), 2: Spline(15), 3: Category()}
-    found = chosen_for(X, laid_out(X, terms, {3: tuple(range(12))}), y)
-    rows = TrainingRows.prepare(open_table(X), found.layout, exact=True)
-    A, S = matrices_of(rows)
-    used = np.append(np.concatenate([group.used.ravel() for group in found.layout.groups]), True)
-    H, at = A.T @ A, np.flatnonzero(used)
-    V = np.linalg.inv((H + S)[np.ix_(at, at)])
-    share = np.zeros(len(used))
-    share[at] = 1.0 - np.einsum("kl,lk->k", S[np.ix_(at, at)], V)
-    expected = [own.sum() for own in found.layout.split(share[:-1])]
-    edf = np.concatenate(found.edf)
-    if as_many:
-        np.testing.assert_allclose(edf, expected, rtol=1e-6)
-    else:
-        assert np.abs(edf - expected).max() > 0.5  # what blocks make of it
 
 
 # -- what users see ------------------------------------------------------------------------------

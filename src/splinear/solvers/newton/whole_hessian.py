@@ -24,7 +24,6 @@ __all__ = [
 ]
 
 MAX_DENSE = 2500  # largest number of coefficients per output for which the matrix may be formed
-TINY = float(np.finfo(np.float64).tiny)
 FEW_SAMPLED = 0.5  # of a function's diagonal entry: below this share, the one of all rows is used
 
 
@@ -117,30 +116,6 @@ class WholeHessian:
         if len(self._free) < n:
             H = np.ascontiguousarray(H[np.ix_(self._free, self._free)])
         return H
-
-    def covariances(self, root: Floats, layout: Layout, of_b: float) -> list[Floats]:
-        """Return the blocks (n_features, stride, stride) of the inverse of each group's curves.
-
-        `root` is the inverse of the upper Cholesky factor of the matrix that has the penalty of
-        this layout, and `of_b` its last diagonal entry.
-        """
-        out = []
-        for group, places in zip(layout.groups, layout.split(self._place), strict=True):
-            C = np.zeros((*group.shape, group.stride))
-            for own, at, there in zip(C, places, group.used, strict=True):
-                if there.any():
-                    first, last = at[there][[0, -1]]
-                    here = root[first : last + 1, first:]
-                    own[np.ix_(there, there)] = here @ here.T
-            if group.has_level and self.space.has_level:
-                # A level was left to the intercept; what is known of it is the penalty alone.
-                level = np.where(group.used, 1.0, 0.0)
-                level[:, group.size :] = 0.0
-                stiffness = (group.precision * group.differences(level) ** 2).sum(axis=1)
-                at_once = of_b / ((of_b + stiffness) * np.maximum(stiffness, TINY))
-                C += (at_once[:, None] * level)[:, :, None] * level[:, None]
-            out.append(C)
-        return out
 
     def add_penalty(self, H: Floats, layout: Layout) -> None:
         """Add the penalty of a layout with the same parameters, in place."""

@@ -158,7 +158,7 @@ def final_edf(
     for total in totals:
         own, left = left[: total.n_outputs], left[total.n_outputs :]
         points.append(newton.begin(rows, total, n_threads, Start(*stack(own))))
-    return degrees_of_freedom(points)
+    return degrees_of_freedom(points, rows.layout)
 
 
 def _enough(layout: Layout) -> int:
@@ -256,7 +256,7 @@ class _Trials:
             loss = self._loss(points)
             if self._best is None or loss < self.better * self.best_loss:
                 self.has_other = self._best is not None
-                edf = degrees_of_freedom(points)
+                edf = degrees_of_freedom(points, layout)
                 self.best_loss = loss
                 self._best = replace(found, layout=layout, edf=edf, starts=starts)
             if not loss < self.better * last or self.is_stopped:

@@ -49,31 +49,8 @@ class Measures:
     parts: OfParts | None = None
 
     @classmethod
-    def of_covariances(
-        cls, points: list[Iterate], g: int, group: TermGroup, covariances: list[Floats]
-    ) -> Measures:
-        """Return the measures of group g of curves, given covariances of their parameters.
-
-        Each point has one output and one array (n_features, stride, stride).
-        """
-        squares, variance = np.zeros(group.shape), np.zeros(group.shape)
-        parts = None if group.parts is None else OfParts.none(group)
-        for point, C in zip(points, covariances, strict=True):
-            own = group.differences(point.space.layout.split(point.parameters)[g][0])
-            if parts is None:
-                variance += _variances_within(group, C)
-            else:
-                posterior = PartsPosterior.within(group, C)
-                own = parts.add(group, own, posterior)
-                variance += posterior.steps
-            squares += own**2
-        n_outputs = len(points)
-        parts = None if parts is None else parts.divided(n_outputs)
-        return cls(group, squares / n_outputs, variance / n_outputs, n_outputs, parts)
-
-    @classmethod
     def of(cls, points: list[Iterate], g: int, group: TermGroup) -> Measures:
-        """Return the measures of group g of curves as if those of all others were known."""
+        """Return the measures of group g of curves at the models of all outputs."""
         squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
         parts = None if group.parts is None else OfParts.none(group)
         for point in points:
@@ -284,53 +261,6 @@ class PartsPosterior:
             - reciprocals(parts.line_variance) * slope**2 / left,
         )
 
-    @classmethod
-    def within(cls, group: TermGroup, C: Floats) -> PartsPosterior:
-        """Return the variances for covariances C (n_features, stride, stride) of parameters.
-
-        For given steps d of a curve, b is normal with mean c pull'd and variance c.
-        """
-        parts, size = group.parts, group.size
-        assert parts is not None
-        pull, c = parts.line_pull(group.precision[:, :size])
-        of_d = _of_differences(group, C)
-        at_pull = np.einsum("jkl,jl->jk", of_d, pull)
-        of_mean = c**2 * (pull * at_pull).sum(axis=1)  # the variance of b's mean
-        h, moved = parts.line, c[:, None] * at_pull
-        of_g = of_d - h[:, :, None] * moved[:, None] - moved[:, :, None] * h[:, None]
-        of_g += of_mean[:, None, None] * h[:, :, None] * h[:, None]
-        steps = np.zeros(group.shape)
-        steps[:, :size] = np.einsum("jkk->jk", of_g) + c[:, None] * h**2
-        if group.has_gaps:
-            steps[:, -1] = C[:, -1, -1]
-        left, right = parts.bends[..., 0], parts.bends[..., 1]
-        variance = np.einsum("jkk->jk", of_g)
-        bends = left**2 * variance
-        bends[:, :-1] += right[:, :-1] ** 2 * variance[:, 1:]
-        beside = np.einsum("jkk->jk", of_g[:, :-1, 1:])
-        bends[:, :-1] += 2.0 * left[:, :-1] * right[:, :-1] * beside
-        # 1 - c / t_line would cancel.
-        of_line = c * (parts.line * pull).sum(axis=1)
-        return cls(
-            np.where(group.used, steps, 0.0),
-            np.where(parts.has_bends, bends, 0.0),
-            of_line - reciprocals(parts.line_variance) * of_mean,
-        )
-
-
-def _of_differences(group: TermGroup, C: Floats) -> Floats:
-    """Return the covariances of d_j, (n_features, size, size), given those of parameters."""
-    penalty, size = group.embedding.penalty, group.size
-    once = np.swapaxes(penalty.difference(C[:, :size, :size]), 1, 2)
-    return np.asarray(penalty.difference(once))
-
-
-def _variances_within(group: TermGroup, C: Floats) -> Floats:
-    """Return Var(d_jk), (n_features, stride), for covariances C of parameters."""
-    out = np.einsum("jkk->jk", C).copy()
-    out[:, : group.size] = np.einsum("jkk->jk", _of_differences(group, C))
-    return np.where(group.used, out, 0.0)
-
 
 def _step_variances(group: TermGroup, V: Floats) -> Floats:
     """Return Var(d_jk), (n_features, stride), given bands of the coefficients' covariance."""
@@ -436,7 +366,12 @@ def _dense_variances(group: TermGroup, bands: Floats, u: Floats) -> tuple[Floats
         here = group.of_features(some)
         V: Floats = np.linalg.inv(_dense(bands[some])).astype(np.float64)
         x[some] = np.einsum("jkl,jl->jk", V, u[some])
-        variance[some] = _variances_within(here, V)
+        penalty, size = here.embedding.penalty, here.size
+        once = np.swapaxes(penalty.difference(V[:, :size, :size]), 1, 2)
+        twice = penalty.difference(once)
+        variance[some, :size] = np.diagonal(twice, axis1=1, axis2=2)
+        if here.has_gaps:
+            variance[some, -1] = V[:, -1, -1]
     return variance, x
 
 

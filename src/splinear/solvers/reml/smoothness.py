@@ -10,9 +10,8 @@ likelihood, REML, as in mixed models). At the maximum,
 with Var(d_jk) the posterior variance and e_j the degrees of freedom of the curve. Iterating this
 (the Fellner-Schall update; see Wood and Fasiolo, "A generalized Fellner-Schall method for smoothing
 parameter optimization", Biometrics 2017) keeps t_j nonnegative, and is cheap if each turn takes one
-Newton step. Models of few coefficients use the inverse of the whole Hessian; of larger ones, only
-the diagonal blocks are used, one per feature, with the intercept integrated out: variances are
-computed as if the curves of the other features were known (`splinear.solvers.reml.turns`). The
+Newton step. Only the diagonal blocks of the Hessian are used, one per feature, with the intercept
+integrated out: variances are computed as if the curves of the other features were known. The
 deviation of a gap is a term of one coefficient, with its own variance.
 
 B-spline curves under D_1 and D_2 are lines, steps and bends with a variance each
@@ -51,7 +50,7 @@ from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Start, Stopping, start_at
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
-from splinear.solvers.reml.turns import measures_at, turns_from
+from splinear.solvers.reml.turns import turns_from
 from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom", "first_factor"]
@@ -166,7 +165,7 @@ def _turns(
     least = LEAST_NOISE * _noise(without, 0.0)
     for n_turns in range(1, how.max_turns + 1):
         found = turns.follow(layout)
-        measures = turns.measures()
+        measures = Measures.of_all(found, layout)
         edf = [measure.edf for measure in measures]
         now = max(_noise(found, sum(float(e.sum()) for e in edf)), least)
         # Surfaces can take nearly as many degrees of freedom as there are rows, and the estimates
@@ -238,9 +237,9 @@ class _Moves:
         return bool(np.all(to_come <= self._share * np.maximum(now, LEAST_FREEDOM)))
 
 
-def degrees_of_freedom(points: Sequence[Iterate]) -> tuple[Floats, ...]:
+def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
     """Return e_j of every group's terms at the models of all outputs."""
-    return tuple(measure.edf for measure in measures_at(list(points)))
+    return tuple(measure.edf for measure in Measures.of_all(list(points), layout))
 
 
 def _start(point: Iterate) -> Start:
