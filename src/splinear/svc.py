@@ -177,7 +177,7 @@ class AdditiveSVC(ClassEstimator):
 
         where w are the weights of the embedding: the new model stays close to the last one. With
         C=None, the first chunk chooses it, for the others as well. `dual_gap_` is relative to this
-        objective plus 1/2 |w_before|^2, because the objective may be 0 at the optimum.
+        objective plus ``|w_before|^2 / 2``, because the objective may be 0 at the optimum.
 
         Parameters
         ----------
