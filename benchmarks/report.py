@@ -27,7 +27,7 @@ class Bar:
 
     what: str
     value: float | None
-    least: float = 0.0
+    least: float = -math.inf
     most: float = math.inf
 
     @property

@@ -323,6 +323,16 @@ def test_shapes(tmp_path):
     assert page.count("(bar: ") == 1
 
 
+def test_pairs_held_out(tmp_path):
+    run("pairs_held_out", "--quick", "--at-once", "2", "--output", tmp_path)
+    page = (tmp_path / "pairs_held_out.md").read_text()
+    classes, categories = tables_of(page)
+    assert [line[1] for line in classes[2:]] == ["0", "20", "auto"]
+    assert [line[4] for line in classes[2:4]] == ["0", "20"]
+    assert len(categories) == 3
+    assert page.count("(bar: ") in (3, 4)  # there is no time to compare if no pairs are best
+
+
 def test_pairs(tmp_path):
     run("pairs", "--quick", "--output", tmp_path)
     page = (tmp_path / "pairs.md").read_text()
