@@ -122,7 +122,7 @@ def add_fit(app: "typer.Typer") -> None:
 
 def _check_outputs(output: Path, report: Path | None, data: Path, *, force: bool) -> None:
     outputs = {"--output": (output, MODEL), "--report": (report, PAGE)}
-    check_outputs(outputs, [data], force=force)
+    check_outputs(outputs, {"DATA": data}, force=force)
 
 
 def _read_interactions(text: str) -> int | str:

@@ -44,7 +44,9 @@ def add_predict(app: "typer.Typer") -> None:
         Example: splinear predict churn.splinear new.csv -o predictions.csv --keep customer
         """
         with failing_well():
-            check_outputs({"--output": (output, TABLE)}, [model, data], force=force)
+            check_outputs(
+                {"--output": (output, TABLE)}, {"MODEL": model, "DATA": data}, force=force
+            )
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
             table = open_for(fitted, data, reading)
