@@ -243,7 +243,8 @@ class AdditiveEstimator(Stateful):
     def _check_finite(self, data: TrainingTable) -> None:
         """Raise if a later chunk has infinity, or missing values or levels new since the first."""
         gaps = self.missing == "level"
-        lo, _, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
+        lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
+        self._warn_of_constants(lo, hi)
         for group in self._model.layout.groups:
             if group.levels is not None and (lo[group.features] < 0).any():
                 raise ValueError(
@@ -258,6 +259,29 @@ class AdditiveEstimator(Stateful):
                     "missing values in the first call of partial_fit. Begin with a chunk that has "
                     "some."
                 )
+
+    def _warn_of_constants(self, lo: Floats, hi: Floats) -> None:
+        """Warn if a later chunk has other values of features that were constant in the first."""
+        wrong = [
+            j
+            for group in self._model.layout.groups
+            if group.levels is None
+            for j, only, last in zip(
+                group.features.tolist(),
+                group.embedding.axes.lo,
+                group.embedding.axes.hi,
+                strict=True,
+            )
+            if only == last and (lo[j] < only or hi[j] > only)
+        ]
+        if wrong:
+            more = len(wrong) - 1
+            others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
+            warn(
+                f"{feature_label(self, wrong[0])}{others} had a single value in the first call of "
+                "partial_fit, which fixes the ranges of curves, so nothing is learned from it. "
+                "Begin with a larger chunk."
+            )
 
     def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
         """Return the default numbers of pieces and of frequencies."""
