@@ -84,7 +84,7 @@ def test_a_table_that_is_named_txt(invoke, failed, tmp_path):
         (["--target", "churn", "--interactions", "many"], ["a number of pairs, or auto"]),
         (["--target", "churn", "--interactions", "2", "--loss", "hinge"], ["--interactions"]),
         (["--target", "churn", "--max-memory", "lots"], ["max_memory"]),
-        (["--target", "churn", "--C", "-1"], ["'C' parameter"]),
+        (["--target", "churn", "--C", "-1"], ["--C is a number above 0; got -1"]),
         (["--target", "churn", "--task", "ranking"], ["classification or regression"]),
         (["--target", "churn", "--delimiter", ";;"], ["--delimiter"]),
     ],
@@ -92,7 +92,7 @@ def test_a_table_that_is_named_txt(invoke, failed, tmp_path):
 )
 def test_options_that_make_no_sense(options, parts, train, invoke, tmp_path):
     done = invoke("fit", train, *options, "-o", tmp_path / "m")
-    is_of_data = {"--drop", "--max-memory", "--C", "regression", "chrun"} & {*options}
+    is_of_data = {"--drop", "--max-memory", "regression", "chrun"} & {*options}
     assert done.exit_code == (1 if is_of_data else 2), done.output
     *_, line = done.stderr.splitlines()
     assert line.startswith("splinear: ")
@@ -263,14 +263,29 @@ def test_a_million_rows_take_little_memory(run, tmp_path):
         (["--holdout", "0.0001"], ["0.0001 of 600 rows is 1, fewer than the 2 classes"], 1),
         (["--interactions", "²"], ["a number of pairs, or auto; got '²'"], 2),
         (["--drop", "churn"], ["--drop and --target name the same column, 'churn'"], 2),
+        (["--weight", "churn"], ["--target and --weight name the same column, 'churn'"], 2),
+        (["--weight", "age", "--drop", "age"], ["--drop and --weight name the same"], 2),
+        (["--weight", "age", "--counts", "age"], ["--weight and --counts name the same"], 2),
+        (["--weight", "country"], ["'country' of --weight must hold numbers; it holds 'NL'"], 1),
+        (["--weight", "income"], ["'income' of --weight has no value in row "], 1),
+        (
+            ["--weight", "größe"],
+            ["'größe' of --weight must hold numbers of at least 0; row 1 h"],
+            1,
+        ),
+        (["--counts", "spent"], ["'spent' of --counts must hold whole numbers of at least 0"], 1),
+        (["--counts", "zero"], ["'zero' of --counts is 0 in all rows"], 1),
+        (["--weight", "zero"], ["'zero' of --weight is 0 in all rows"], 1),
     ],
 )
-def test_options_that_contradict_the_data(options, parts, code, train, invoke, tmp_path):
+def test_options_that_contradict_the_data(options, parts, code, customers, invoke, tmp_path):
+    train = tmp_path / "train.csv"
+    customers.assign(zero=0).to_csv(train, index=False)
     done = invoke("fit", train, "--target", "churn", *options, "-o", tmp_path / "m")
     assert done.exit_code == code
     for part in parts:
         assert part in done.stderr.splitlines()[-1]
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [train]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
