@@ -569,3 +569,22 @@ def test_an_oversampled_class_is_not_taken_for_more_rows():
         more = AdditiveClassifier(random_state=0).fit(X[at], y[at])
     areas = [roc_auc_score(of_test, model.decision_function(T)) for model in (plain, more)]
     assert areas[1] > areas[0] - 0.01
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pd.Series(["a", "b", pd.NA, "b"] * 20, dtype="string"),
+        pd.Series([1, 2, pd.NA, 2] * 20, dtype="Int64"),
+        pd.Series(pd.Categorical(["a", "b", None, "b"] * 20)),
+        pd.to_datetime(["2020", "2021", None, "2021"] * 20),
+        ["a", "b", None, "b"] * 20,
+    ],
+    ids=["text", "Int64", "categories", "dates", "list"],
+)
+def test_a_missing_group_of_any_type_is_named(groups):
+    X, y = np.arange(160.0).reshape(80, 2), np.arange(80.0)
+    with pytest.raises(
+        ValueError, match="groups must name the group of every row; it is missing in row 2"
+    ):
+        AdditiveRegressor().fit(X, y, groups=groups)

@@ -215,9 +215,10 @@ def check_groups(groups: Input, n_rows: int) -> NDArray[np.intp] | None:
     if groups is None:
         return None
     found = _per_row(groups, "groups", n_rows)
-    missing = found != found  # NaN
     if found.dtype == object:
-        missing |= np.array([value is None for value in found.tolist()], dtype=bool)
+        missing = np.array([is_missing(value) for value in found.tolist()], dtype=bool)
+    else:
+        missing = found != found  # NaN and NaT
     if np.any(missing):
         row = int(np.argmax(missing))
         raise ValueError(f"groups must name the group of every row; it is missing in row {row}.")
