@@ -215,3 +215,17 @@ def test_a_handful_of_rows_is_not_held_out(model, n):
     unit = 1.0 if isinstance(model, AdditiveSVC) else y.std()
     assert pytest.approx(unit) == model.C_
     assert np.corrcoef(model.predict(X), y)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveSVR])
+def test_a_choice_that_was_stopped_is_warned_of(estimator):
+    """The model of a C that nobody has chosen may be at its optimum."""
+    X, f, _ = table(200)
+    y = f > 0 if estimator is AdditiveSVC else f
+    with pytest.warns(ConvergenceWarning, match=r"by time_limit=1e-09 s .* before C was chosen"):
+        estimator(time_limit=1e-9, random_state=0, tol=1.0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"by the callback .* before C was chosen"):
+        estimator(callback=lambda progress: True, random_state=0, tol=1.0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator(C=0.01, time_limit=1e-9, random_state=0, tol=1.0).fit(X, y)

@@ -161,15 +161,17 @@ class AdditiveEstimator(Stateful):
         training_set = replace(training_set, interactions=interactions)
         if training_set.rows.plan.rows_per_block is not None:
             line.say(_of_coding(training_set.rows))
-        stopping = work._stopping(training_set.rows, line.telling(self.callback))
+        stopping, is_chosen = work._stopping(training_set.rows, line.telling(self.callback)), True
         if isinstance(trainer, DualTrainer) and trainer.C is None:
             here = work._sample_here(data, training_set)
             trainer = trainer.chosen(here, stopping)
+            is_chosen = stopping.watch.reason is None
         fitter = trainer_on(training_set.rows, trainer)
         starts = self._warm_starts(fitter, training_set, data.table.shape[0])
         if more:
             starts = starts_of(self._model, proximal=True)
         trained = fitter.fit(training_set, stopping, starts)
+        trained = replace(trained, settled=trained.settled and is_chosen)
         work._store(trained, in_haste=stopping.watch.in_haste)
         if isinstance(trainer, DualTrainer):
             work.C_ = trainer.C
