@@ -32,7 +32,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs L
         ("a,y\n1,5\n2,5\n3,5\n", ["the target 'y' is 5 in all rows", "--target"]),
         ("a,y\n1,\n2,\n3,\n", ["the target 'y' is missing in all rows"]),
         ("a,y\n1,2020-01-01\n2,2020-01-02\n", ["the target 'y' holds dates"]),
-        ("y\n0\n1\n0\n", ["no feature"]),
+        ("y\n0\n1\n0\n", ["is left to learn from"]),
     ],
     ids=["empty", "no rows", "ragged", "twice", "no target", "delimiter", "one value", "no value",
          "dates", "target alone"],
@@ -299,3 +299,30 @@ def test_names_that_occur_twice_are_said_with_their_places(invoke, failed, tmp_p
     path = tmp_path / "x.csv"
     path.write_text("a,b,a,y\n1,2,3,0\n")
     failed(invoke("fit", path, "--target", "y", "-o", tmp_path / "m"), "'a' (columns 1, 3)")
+
+
+def test_a_kept_column_named_as_one_of_the_predictions(customers, model, invoke, failed, tmp_path):
+    """It was written over without a word."""
+    path, out = tmp_path / "x.csv", tmp_path / "p.csv"
+    customers.assign(prediction=0, probability_yes=1).to_csv(path, index=False)
+    for name in ("prediction", "probability_yes"):
+        done = invoke("predict", model, path, "--keep", name, "-o", out)
+        assert done.exit_code == 2
+        assert f"--keep {name}: the predictions have a column of this name" in done.stderr
+        assert not out.exists()
+
+
+def test_rows_held_out_with_the_only_one_of_a_class(invoke, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n1,0\n2,1\n")
+    done = invoke("fit", path, "--target", "y", "-o", tmp_path / "m", "--holdout", "0.5")
+    assert done.exit_code == 1
+    assert "--holdout 0.5 leaves rows of one class to train on, " in done.stderr
+
+
+def test_no_column_is_left(invoke, failed, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("x,w,y\n1,1,0\n2,1,1\n")
+    fit = ("fit", path, "--target", "y", "-o", tmp_path / "m")
+    for options in (("--drop", "x", "--drop", "w"), ("--drop", "x", "--weight", "w")):
+        failed(invoke(*fit, *options), "no column of", "is left to learn from")

@@ -148,6 +148,8 @@ def _read(
     table, weights = read_numbers(table, named.weight, "--weight")
     table, counts = read_numbers(table, named.counts, "--counts")
     table, column = read_target(table, named.target)
+    if table.shape[1] == 0:
+        raise ValueError(f"no column of {path} is left to learn from")
     chosen = task_of(wanted.loss, task, column.task)
     column.check(chosen)
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)

@@ -95,6 +95,12 @@ class TargetColumn:
                 stratify=labels if has_pairs else None,
             )
             weights[held_out] = 0.0
+            left = np.unique(self.values[weights > 0.0])
+            if by_class and len(left) < 2:
+                raise ValueError(
+                    f"--holdout {holdout:g} leaves rows of one class to train on, "
+                    f"{left.tolist()[0]!r}; choose a smaller share, or another --seed"
+                )
         return weights
 
 
