@@ -17,7 +17,13 @@ from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    AdditiveSVC,
+    AdditiveSVR,
+    PathSearchCV,
+)
 from splinear.inspection import summary
 from splinear.model.scatter import Scatter, together
 from splinear.solvers.problems.units import Units, scatter_sums, typical_weight
@@ -588,3 +594,17 @@ def test_a_missing_group_of_any_type_is_named(groups):
         ValueError, match="groups must name the group of every row; it is missing in row 2"
     ):
         AdditiveRegressor().fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveSVC, AdditiveSVR])
+def test_paths_are_in_the_unit_of_the_weights(estimator):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    y = X[:, 0] + random.normal(size=120)
+    y = y if estimator is AdditiveSVR else y > 0
+    one, other = (
+        PathSearchCV(estimator(random_state=0), Cs=4, cv=2).fit(X, y, sample_weight=np.full(120, w))
+        for w in (1.0, 2.0**40)
+    )
+    assert other.best_params_["C"] * 2.0**40 == pytest.approx(one.best_params_["C"])
+    assert other.best_score_ == pytest.approx(one.best_score_)
