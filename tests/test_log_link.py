@@ -393,6 +393,27 @@ def test_targets_out_of_range_are_named(kept, data):
             np.testing.assert_allclose(found, alone, rtol=1e-2)
 
 
+@pytest.mark.parametrize("n_events", [1, 2])
+@pytest.mark.parametrize("interactions", ["auto", 2])
+def test_pairs_where_all_counts_of_a_part_are_zero(n_events, interactions):
+    """Pairs are looked for on folds, of which some have all the events."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(120, 3)), np.zeros(120)
+    y[:n_events] = 1.0
+    model = make("poisson").set_params(interactions=interactions, random_state=0).fit(X, y)
+    assert model.pair_search_["looked_at"] == 3
+    assert model.predict(X).mean() == pytest.approx(n_events / 120, rel=1e-2)
+
+
+def test_counts_that_are_all_tiny_are_refused():
+    """Their curvatures are 0 in single precision; Hessians were singular."""
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    y = np.arange(50) % 3 * 1e-300
+    with pytest.raises(ValueError, match=r"targets of at most 2e-300; multiply y"):
+        make("poisson").fit(X, y)
+    assert make("poisson").fit(X, y * 1e285).certified_
+
+
 def test_counts_that_are_all_zero_are_refused(data):
     X, _, _ = data
     with pytest.raises(ValueError, match=r"needs a count above 0.*minus infinity"):

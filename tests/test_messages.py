@@ -67,6 +67,14 @@ def test_costs_whose_squares_overflow(model):
         model.fit(X, Y)
 
 
+@pytest.mark.parametrize(("C", "weight"), [(1e40, 1.0), (1e200, 1.0), (1e20, 1e20), (1e200, 1e27)])
+def test_costs_that_overflow_in_single_precision(C, weight):
+    """Newton's method met infinity, and said that an array must not contain it."""
+    model = AdditiveSVC(loss="squared_hinge", C=C)
+    with pytest.raises(ValueError, match=r"C and the weights of all rows multiply to .*lower C"):
+        model.fit(X, Y, sample_weight=np.full(len(X), weight))
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("wrap", [lambda m: m, lambda m: make_pipeline(StandardScaler(), m)])
 @pytest.mark.parametrize(

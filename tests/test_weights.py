@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,13 @@ from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    AdditiveSVC,
+    AdditiveSVR,
+    PathSearchCV,
+)
 from splinear.inspection import summary
 from splinear.model.scatter import Scatter, together
 from splinear.solvers.problems.units import Units, scatter_sums, typical_weight
@@ -262,7 +270,13 @@ def test_balanced_classes_count_repeats():
         ([1, np.nan, *[1] * 8], r"got nan in row 1"),
         ([1] * 9, r"counts must have one value per row, 10; got \(9,\)"),
         ([0] * 10, r"All counts are 0"),
-        (["a"] * 10, r"counts must be whole numbers"),
+        (["a"] * 10, r"counts must hold numbers; got .*'a'"),
+        (["2"] * 10, r"counts must hold numbers; got .*'2'"),
+        (np.array(["2020-01-01"] * 10, dtype="M8[D]"), r"counts must hold numbers; got .*2020-01"),
+        (np.full(10, 1j), r"counts must hold numbers; got .*1j"),
+        ([1, None, *[1] * 8], r"got nan in row 1"),
+        (pd.Series([1, pd.NA, *[1] * 8], dtype="Int64"), r"got nan in row 1"),
+        ([1e300] * 10, r"counts add up to 1e\+301 observations.*2\*\*53"),
     ],
 )
 @pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor, AdditiveSVC])
@@ -270,6 +284,62 @@ def test_wrong_counts_are_refused(estimator, counts, message):
     X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
     with pytest.raises(ValueError, match=message):
         estimator().fit(X, y, counts=counts)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    ["w", ["a"] * 10, ["2"] * 10, np.array(["2020-01-01"] * 10, dtype="M8[D]"), np.full(10, 1j)],
+    ids=["a name", "text", "digits", "dates", "complex"],
+)
+@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor, AdditiveSVC])
+def test_weights_that_are_no_numbers_are_refused(estimator, weights):
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    with pytest.raises(ValueError, match="sample_weight must hold numbers; got "):
+        estimator().fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("dtype", [object, "decimal", bool])
+def test_numbers_of_other_types_are_weights_and_counts(dtype):
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    given = np.arange(10) % 3 > 0
+    same = [Decimal(int(one)) for one in given] if dtype == "decimal" else given.astype(dtype)
+    for name in ("sample_weight", "counts"):
+        models = [AdditiveSVC(C=1.0).fit(X, y, **{name: w}) for w in (given.astype(float), same)]
+        np.testing.assert_array_equal(*[model.decision_function(X) for model in models])
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-60, 1e-30, 1e25])
+@pytest.mark.parametrize(
+    "estimator",
+    [AdditiveClassifier, AdditiveRegressor, partial(AdditiveRegressor, loss="poisson")],
+    ids=["classifier", "regressor", "poisson"],
+)
+def test_a_constant_factor_changes_nothing_however_small(estimator, weight):
+    """Also where weights are below what single precision holds; Hessians were singular there."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    y = 1.0 * (X[:, 0] + random.normal(size=120) > 0)
+    one, other = (estimator().fit(X, y, sample_weight=np.full(120, w)) for w in (1.0, weight))
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "weight"),
+    [("sample_weight", 2.0**-30), ("sample_weight", 2.0**30), ("counts", 2.0**30)],
+)
+@pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveSVR])
+def test_the_cost_that_is_chosen_is_in_the_unit_of_the_weights(estimator, kind, weight):
+    """It was looked for between fixed ends, so a fit with heavy rows took 1,000 passes in vain."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    y = X[:, 0] + random.normal(size=120) > 0
+    y = y if estimator is AdditiveSVC else y + 0.5 * X[:, 1]
+    one, other = (
+        estimator(random_state=0).fit(X, y, **{kind: np.full(120, w)}) for w in (1.0, weight)
+    )
+    assert other.C_ * weight == one.C_
+    assert other.n_iter_ == one.n_iter_
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)
 
 
 def test_counts_and_weights_that_leave_no_row_are_refused():
@@ -505,3 +575,36 @@ def test_an_oversampled_class_is_not_taken_for_more_rows():
         more = AdditiveClassifier(random_state=0).fit(X[at], y[at])
     areas = [roc_auc_score(of_test, model.decision_function(T)) for model in (plain, more)]
     assert areas[1] > areas[0] - 0.01
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pd.Series(["a", "b", pd.NA, "b"] * 20, dtype="string"),
+        pd.Series([1, 2, pd.NA, 2] * 20, dtype="Int64"),
+        pd.Series(pd.Categorical(["a", "b", None, "b"] * 20)),
+        pd.to_datetime(["2020", "2021", None, "2021"] * 20),
+        ["a", "b", None, "b"] * 20,
+    ],
+    ids=["text", "Int64", "categories", "dates", "list"],
+)
+def test_a_missing_group_of_any_type_is_named(groups):
+    X, y = np.arange(160.0).reshape(80, 2), np.arange(80.0)
+    with pytest.raises(
+        ValueError, match="groups must name the group of every row; it is missing in row 2"
+    ):
+        AdditiveRegressor().fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveSVC, AdditiveSVR])
+def test_paths_are_in_the_unit_of_the_weights(estimator):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    y = X[:, 0] + random.normal(size=120)
+    y = y if estimator is AdditiveSVR else y > 0
+    one, other = (
+        PathSearchCV(estimator(random_state=0), Cs=4, cv=2).fit(X, y, sample_weight=np.full(120, w))
+        for w in (1.0, 2.0**40)
+    )
+    assert other.best_params_["C"] * 2.0**40 == pytest.approx(one.best_params_["C"])
+    assert other.best_score_ == pytest.approx(one.best_score_)

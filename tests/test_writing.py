@@ -63,6 +63,16 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and devi
 
 
 @posix
+def test_a_folder_is_no_file(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError) as raised:
+        write(folder)
+    assert raised.value.filename == str(folder)
+    assert raised.value.filename2 is None  # not that of a file beside it
+    assert os.listdir(tmp_path) == ["folder"]
+
+
 def test_a_link_stays_a_link(tmp_path):
     path, link, dangling = tmp_path / "file", tmp_path / "link", tmp_path / "dangling"
     path.write_bytes(b"old")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -25,6 +26,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
         return
     target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     handle, name = _beside(target)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -60,7 +60,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
     estimator : AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
     Cs : int or array-like of float, default=20
         The values of C to compare. An int means that many values from 0.001 to 100, at equal ratios
-        (for AdditiveSVR, times the standard deviation of y).
+        (for AdditiveSVR, times the standard deviation of y), divided by the rows' mean weight.
     param_grid : dict, list of dict or None, default=None
         Further parameters to compare, as in GridSearchCV: {"curve": [Spline(5), Spline(20)]}.
     cv : int, splitter or iterable of splits, default=5

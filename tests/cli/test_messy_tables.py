@@ -93,6 +93,21 @@ def test_the_model_is_that_of_the_numbers(ending, messy, invoke):
     assert invoke("report", model, path, "--target", "y", "-o", page, *READ).exit_code == 0
 
 
+def test_options_of_fit_are_asked_for_again(messy, invoke):
+    """The model was trained on numbers; what they were read from is not in it."""
+    folder, _ = messy
+    path, model = folder / "messy.csv", folder / "m"
+    assert invoke("fit", path, "--target", "y", "-o", model, *READ).exit_code == 0
+    asked = [("predict",), ("explain",), ("report", "-o", folder / "p.html")]
+    for command, *more in asked:
+        done = invoke(command, model, path, *more)
+        assert done.exit_code == 1
+        assert "text in 'price', 'rate', 'total' and dates in 'day', and the mod" in done.stderr
+        assert f"add its options: {' '.join(READ)}" in done.stderr
+        done = invoke(command, model, path, *more, *READ[2:])
+        assert "text in 'price', and" in done.stderr
+
+
 def test_from_python(messy):
     folder, clean = messy
     table = CsvFile(folder / "messy.csv", numbers=["price", "rate", "total"], dates=["day"])

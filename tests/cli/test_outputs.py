@@ -1,18 +1,15 @@
-"""No command destroys what it reads, what it writes elsewhere, or a file that is not its own."""
+"""No command replaces a file that is not its own; for equal paths see test_equal_paths.py."""
 
 from __future__ import annotations
 
 import os
 import sys
-from itertools import permutations
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import pandas as pd
 import pytest
 
 import splinear
-from splinear.cli import make_app
 
 pytest.importorskip("jinja2")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and devices of POSIX")
@@ -29,21 +26,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "demo": (("--splits", "1"), {"--output": ".png"}),
     "reproduce": (("--quick",), {"--output": ""}),
 }
-EQUAL = [
-    (command, *pair)
-    for command, (_, files) in COMMANDS.items()
-    for pair in permutations(files, 2)
-    if pair[1].startswith("--")
-]
-
-
-def test_every_file_of_every_command_is_tried():
-    """A new option that names a file is added above; files that are folders of data are not."""
-    for command in make_app().registered_commands:
-        hints = get_type_hints(command.callback)
-        found = {name for name, hint in hints.items() if Path in (hint, *get_args(hint))}
-        known = {name.strip("-") for name in COMMANDS[command.callback.__name__][1]}
-        assert found - {"data_home"} == known
 
 
 def arguments(command: str, paths: dict[str, Path]) -> list[object]:
@@ -77,42 +59,6 @@ def files(model, train, tmp_path):
         return paths
 
     return make
-
-
-def the_same(paths: dict[str, Path], one: str, other: str, way: str) -> Path:
-    """Make a file have two names; return the second."""
-    first, ending = paths[one], ".html" if one == "--report" else paths[other].suffix
-    if way in ("link", "hard link"):
-        second = first.with_name(f"other{ending}")
-        if way == "hard link":
-            first.touch()
-            os.link(first, second)
-        else:
-            second.symlink_to(first.name)
-        return second
-    named = first.with_suffix(ending)  # an ending that the output may have
-    if first.exists():
-        first.rename(named)
-    paths[one] = named
-    if way == "link of a folder":
-        folder = first.parent / "aside"
-        folder.symlink_to(first.parent, target_is_directory=True)
-        return folder / named.name
-    return named if way == "equal" else first.parent / ".." / first.parent.name / named.name
-
-
-@posix
-@pytest.mark.parametrize("force", [False, True], ids=["", "force"])
-@pytest.mark.parametrize("way", ["equal", "detour", "link", "hard link", "link of a folder"])
-@pytest.mark.parametrize(("command", "one", "other"), EQUAL, ids=str)
-def test_equal_paths(command, one, other, way, force, files, invoke, failed, tmp_path):
-    """An output that is an input, or another output, under any name: nothing is written."""
-    paths = files(command)
-    paths[other] = the_same(paths, one, other, way)
-    before = snapshot(tmp_path)
-    done = invoke(*arguments(command, paths), *["--force"] * force)
-    failed(done, "same file", paths[other], paths[one], code=2)
-    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("demo", "reproduce")])
@@ -216,8 +162,8 @@ def test_stdout_is_not_appended_to_what_is_read(model, train, run, tmp_path):
             done = run(*wanted, *more, stdout=file)
         assert done.returncode == 2
         assert done.stderr == (
-            f"splinear: standard output and {data}, which is read, are the same file; write to "
-            "another one\n"
+            f"splinear: standard output and DATA {data}, which is read, are the same file; write "
+            "to another one\n"
         )
         assert data.read_bytes() == train.read_bytes()
 

@@ -107,7 +107,7 @@ def test_codes_with_leading_zeros(invoke, tmp_path):
 def test_text_where_numbers_were(model, customers, invoke, failed, tmp_path):
     customers.assign(age="old").to_csv(tmp_path / "x.csv", index=False)
     done = invoke("predict", model, tmp_path / "x.csv", "-o", tmp_path / "p.csv")
-    failed(done, "must be numeric, as it was in fit", "age")
+    failed(done, "text in 'age', and the model was trained on numbers there", "--number age")
     assert list(tmp_path.iterdir()) == [tmp_path / "x.csv"]
 
 

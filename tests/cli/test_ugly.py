@@ -32,7 +32,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs L
         ("a,y\n1,5\n2,5\n3,5\n", ["the target 'y' is 5 in all rows", "--target"]),
         ("a,y\n1,\n2,\n3,\n", ["the target 'y' is missing in all rows"]),
         ("a,y\n1,2020-01-01\n2,2020-01-02\n", ["the target 'y' holds dates"]),
-        ("y\n0\n1\n0\n", ["no feature"]),
+        ("y\n0\n1\n0\n", ["is left to learn from"]),
     ],
     ids=["empty", "no rows", "ragged", "twice", "no target", "delimiter", "one value", "no value",
          "dates", "target alone"],
@@ -84,7 +84,7 @@ def test_a_table_that_is_named_txt(invoke, failed, tmp_path):
         (["--target", "churn", "--interactions", "many"], ["a number of pairs, or auto"]),
         (["--target", "churn", "--interactions", "2", "--loss", "hinge"], ["--interactions"]),
         (["--target", "churn", "--max-memory", "lots"], ["max_memory"]),
-        (["--target", "churn", "--C", "-1"], ["'C' parameter"]),
+        (["--target", "churn", "--C", "-1"], ["--C is a number above 0; got -1"]),
         (["--target", "churn", "--task", "ranking"], ["classification or regression"]),
         (["--target", "churn", "--delimiter", ";;"], ["--delimiter"]),
     ],
@@ -92,7 +92,7 @@ def test_a_table_that_is_named_txt(invoke, failed, tmp_path):
 )
 def test_options_that_make_no_sense(options, parts, train, invoke, tmp_path):
     done = invoke("fit", train, *options, "-o", tmp_path / "m")
-    is_of_data = {"--drop", "--max-memory", "--C", "regression", "chrun"} & {*options}
+    is_of_data = {"--drop", "--max-memory", "regression", "chrun"} & {*options}
     assert done.exit_code == (1 if is_of_data else 2), done.output
     *_, line = done.stderr.splitlines()
     assert line.startswith("splinear: ")
@@ -263,14 +263,29 @@ def test_a_million_rows_take_little_memory(run, tmp_path):
         (["--holdout", "0.0001"], ["0.0001 of 600 rows is 1, fewer than the 2 classes"], 1),
         (["--interactions", "²"], ["a number of pairs, or auto; got '²'"], 2),
         (["--drop", "churn"], ["--drop and --target name the same column, 'churn'"], 2),
+        (["--weight", "churn"], ["--target and --weight name the same column, 'churn'"], 2),
+        (["--weight", "age", "--drop", "age"], ["--drop and --weight name the same"], 2),
+        (["--weight", "age", "--counts", "age"], ["--weight and --counts name the same"], 2),
+        (["--weight", "country"], ["'country' of --weight must hold numbers; it holds 'NL'"], 1),
+        (["--weight", "income"], ["'income' of --weight has no value in row "], 1),
+        (
+            ["--weight", "größe"],
+            ["'größe' of --weight must hold numbers of at least 0; row 1 h"],
+            1,
+        ),
+        (["--counts", "spent"], ["'spent' of --counts must hold whole numbers of at least 0"], 1),
+        (["--counts", "zero"], ["'zero' of --counts is 0 in all rows"], 1),
+        (["--weight", "zero"], ["'zero' of --weight is 0 in all rows"], 1),
     ],
 )
-def test_options_that_contradict_the_data(options, parts, code, train, invoke, tmp_path):
+def test_options_that_contradict_the_data(options, parts, code, customers, invoke, tmp_path):
+    train = tmp_path / "train.csv"
+    customers.assign(zero=0).to_csv(train, index=False)
     done = invoke("fit", train, "--target", "churn", *options, "-o", tmp_path / "m")
     assert done.exit_code == code
     for part in parts:
         assert part in done.stderr.splitlines()[-1]
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [train]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -284,3 +299,30 @@ def test_names_that_occur_twice_are_said_with_their_places(invoke, failed, tmp_p
     path = tmp_path / "x.csv"
     path.write_text("a,b,a,y\n1,2,3,0\n")
     failed(invoke("fit", path, "--target", "y", "-o", tmp_path / "m"), "'a' (columns 1, 3)")
+
+
+def test_a_kept_column_named_as_one_of_the_predictions(customers, model, invoke, failed, tmp_path):
+    """It was written over without a word."""
+    path, out = tmp_path / "x.csv", tmp_path / "p.csv"
+    customers.assign(prediction=0, probability_yes=1).to_csv(path, index=False)
+    for name in ("prediction", "probability_yes"):
+        done = invoke("predict", model, path, "--keep", name, "-o", out)
+        assert done.exit_code == 2
+        assert f"--keep {name}: the predictions have a column of this name" in done.stderr
+        assert not out.exists()
+
+
+def test_rows_held_out_with_the_only_one_of_a_class(invoke, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n1,0\n2,1\n")
+    done = invoke("fit", path, "--target", "y", "-o", tmp_path / "m", "--holdout", "0.5")
+    assert done.exit_code == 1
+    assert "--holdout 0.5 leaves rows of one class to train on, " in done.stderr
+
+
+def test_no_column_is_left(invoke, failed, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("x,w,y\n1,1,0\n2,1,1\n")
+    fit = ("fit", path, "--target", "y", "-o", tmp_path / "m")
+    for options in (("--drop", "x", "--drop", "w"), ("--drop", "x", "--weight", "w")):
+        failed(invoke(*fit, *options), "no column of", "is left to learn from")

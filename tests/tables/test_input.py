@@ -256,7 +256,7 @@ def test_denormal_weights_keep_their_proportions(scale):
     shares = np.where(Y_GOOD > 0, 1.0, 4.0)
     found = check_weights(scale * shares, 120)
     np.testing.assert_allclose(found / found.min(), shares, rtol=1e-3)
-    assert 1e-200 < found.min() < 1e-90
+    assert 1e-30 < found.min() < 1e-15
 
 
 def test_a_row_with_a_denormal_weight_counts_for_nothing_but_is_there():

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -451,3 +452,19 @@ def test_rows_that_are_fitted_already_take_few_passes(n_rows, n_features, C, see
     assert model.certified_
     assert model.dual_gap_ <= model.tol
     np.testing.assert_allclose(model.decision_function(X), before, atol=0.1 * np.abs(before).max())
+
+
+@pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveSVR()], ids=["classes", "numbers"])
+def test_a_first_chunk_of_constants_is_warned_of(model):
+    """Ranges are fixed by the first chunk, so such a feature never gets a curve."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 3)), np.arange(60) % 2
+    X[:, 2] = 7.0
+    first = {"classes": [0, 1]} if isinstance(model, AdditiveSVC) else {}
+    model = clone(model).partial_fit(X[:1], y[:1], **first)
+    with pytest.warns(UserWarning, match=r"column 0 and 1 other column had a single value"):
+        model.partial_fit(X[1:], y[1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X[:1], y[:1])  # the same constants
+        clone(model).partial_fit(X[:20], y[:20], **first).partial_fit(X[20:], y[20:])

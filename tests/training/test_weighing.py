@@ -100,7 +100,7 @@ def test_the_path_ends_at_a_minimum(at, monkeypatch):
         return 1.0 + 0.1 * abs(Cs.index(C) - at), []
 
     monkeypatch.setattr(weighing, "_loss", loss)
-    monkeypatch.setattr(weighing, "_splits", lambda trainer, data: [])
+    monkeypatch.setattr(weighing, "_splits", lambda trainer, data: [None])
     assert choose_cost(None, None, Stopping(), 1.0) == Cs[at]
     assert seen[0] == FIRST
     assert max(seen) <= MOST
@@ -203,3 +203,29 @@ def test_a_search_compares_given_ones():
     X, _, noisy = table(200)
     search = PathSearchCV(AdditiveSVC(random_state=0), Cs=[0.1, 1.0], cv=2).fit(X, noisy > 0)
     assert search.best_params_["C"] == search.best_estimator_.C_
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7])
+@pytest.mark.parametrize("model", [AdditiveSVC(random_state=0), AdditiveSVR(random_state=0)])
+def test_a_handful_of_rows_is_not_held_out(model, n):
+    """Without the only row of a class, the constant model seemed best: two rows were one class."""
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    y = np.arange(n) % 2
+    model = clone(model).fit(X, y)
+    unit = 1.0 if isinstance(model, AdditiveSVC) else y.std()
+    assert pytest.approx(unit) == model.C_
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveSVR])
+def test_a_choice_that_was_stopped_is_warned_of(estimator):
+    """The model of a C that nobody has chosen may be at its optimum."""
+    X, f, _ = table(200)
+    y = f > 0 if estimator is AdditiveSVC else f
+    with pytest.warns(ConvergenceWarning, match=r"by time_limit=1e-09 s .* before C was chosen"):
+        estimator(time_limit=1e-9, random_state=0, tol=1.0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"by the callback .* before C was chosen"):
+        estimator(callback=lambda progress: True, random_state=0, tol=1.0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator(C=0.01, time_limit=1e-9, random_state=0, tol=1.0).fit(X, y)

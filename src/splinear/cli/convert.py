@@ -34,8 +34,8 @@ def add_convert(app: "typer.Typer") -> None:
         Example: splinear convert churn.splinear --to sql --table customers -o churn.sql
         """
         with failing_well():
+            check_outputs({"--output": (output, CONVERTED)}, {"MODEL": model}, force=force)
             form = _form(to, output)
-            check_outputs({"--output": (output, CONVERTED)}, [model], force=force)
             _convert(load_model(model), form, output, table, dialect)
             say(f"Wrote {output}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,12 @@ from splinear.tables.csv import CsvFile
 from splinear.tables.files import ending
 from splinear.tables.opening import FORMATS, open_files
 from splinear.tables.table import Table
+from splinear.tables.values import Kind
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Reading", "blocks", "no_column", "open_data", "open_for", "some_rows"]
 
+MOST_HINTS = 10  # options that a message lists
 READABLE = [name for name in FORMATS if name != ".npy"]  # .npy files have no target
 
 
@@ -86,7 +89,30 @@ def open_for(model: AdditiveEstimator, path: Path, reading: Reading) -> Table:
     missing = [name for name in names if name not in known]
     if missing:
         raise no_column(table, missing, ", which the model needs", table.all_names)
-    return table.select_names(list(names)).expecting(model._columns.of_text)
+    table = table.select_names(list(names)).expecting(model._columns.of_text)
+    _refuse_unread(model, table)
+    return table
+
+
+def _refuse_unread(model: AdditiveEstimator, table: Table) -> None:
+    """Raise if a feature that was a number in fit is text or a date, naming the options to add."""
+    numbers = set(range(model.n_features_in_))
+    numbers -= {*model._columns.categorical, *model._columns.dropped}
+    found: dict[Kind, list[str]] = {Kind.CATEGORY: [], Kind.DATE: []}
+    for j, (name, kind) in enumerate(zip(table.names or (), table.kinds, strict=True)):
+        if j in numbers and kind in found:
+            found[kind].append(name)
+    texts, dates = found[Kind.CATEGORY], found[Kind.DATE]
+    if texts or dates:
+        parts = ["text in " + shown(map(repr, texts))] if texts else []
+        parts += ["dates in " + shown(map(repr, dates))] if dates else []
+        options = [f"--number {shlex.quote(name)}" for name in texts]
+        options += [f"--dates {shlex.quote(name)}" for name in dates]
+        more = " ..." if len(options) > MOST_HINTS else ""
+        raise ValueError(
+            f"{table} has {' and '.join(parts)}, and the model was trained on numbers there; if "
+            f"fit read them so, add its options: {' '.join(options[:MOST_HINTS])}{more}"
+        )
 
 
 def no_column(table: Table, missing: Sequence[str], what_for: str, known: list[str]) -> ValueError:

@@ -64,6 +64,8 @@ def make_estimator(task: str, wanted: FitOptions) -> AdditiveEstimator:
     make = LOSSES[task][loss]
     more: dict[str, object] = {} if loss in WITHOUT_LOSS else {"loss": loss}
     if wanted.C is not None:
+        if not 0.0 < wanted.C < math.inf:
+            raise OptionError(f"--C is a number above 0; got {wanted.C:g}")
         more["C"] = wanted.C
     if wanted.interactions:
         if make in (AdditiveSVC, AdditiveSVR):

@@ -48,7 +48,9 @@ def add_explain(app: "typer.Typer") -> None:
         Example: splinear explain churn.splinear new.csv --row 17
         """
         with failing_well():
-            check_outputs({"--output": (output, TABLE)}, [model, data], force=force)
+            check_outputs(
+                {"--output": (output, TABLE)}, {"MODEL": model, "DATA": data}, force=force
+            )
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
             target = None if label is None else _class(fitted, label)

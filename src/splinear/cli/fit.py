@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,7 +123,7 @@ def add_fit(app: "typer.Typer") -> None:
 
 def _check_outputs(output: Path, report: Path | None, data: Path, *, force: bool) -> None:
     outputs = {"--output": (output, MODEL), "--report": (report, PAGE)}
-    check_outputs(outputs, [data], force=force)
+    check_outputs(outputs, {"DATA": data}, force=force)
 
 
 def _read_interactions(text: str) -> int | str:
@@ -142,14 +143,13 @@ def _read(
     holdout: float,
 ) -> Data:
     """Read the data of a file, and print its columns and target."""
-    if named.target is not None and named.target in named.drop:
-        raise OptionError(
-            f"--drop and --target name the same column, {named.target!r}; drop another one"
-        )
+    _refuse_repeated(named)
     table = _without(open_data(path, reading), named.drop)
     table, weights = read_numbers(table, named.weight, "--weight")
     table, counts = read_numbers(table, named.counts, "--counts")
     table, column = read_target(table, named.target)
+    if table.shape[1] == 0:
+        raise ValueError(f"no column of {path} is left to learn from")
     chosen = task_of(wanted.loss, task, column.task)
     column.check(chosen)
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
@@ -158,6 +158,18 @@ def _read(
     data = Data(table, column, chosen, trained, weights, counts)
     _say_rows(data)
     return data
+
+
+def _refuse_repeated(named: Columns) -> None:
+    """Raise if two options name the same column."""
+    given: list[tuple[str, str | None]] = [("--drop", name) for name in dict.fromkeys(named.drop)]
+    given += [("--target", named.target), ("--weight", named.weight), ("--counts", named.counts)]
+    for (one, name), (other, again) in combinations(given, 2):
+        if name is not None and name == again:
+            raise OptionError(
+                f"{one} and {other} name the same column, {name!r}; name another one, or leave one "
+                "of them out"
+            )
 
 
 def _without(table: Table, drop: list[str]) -> Table:

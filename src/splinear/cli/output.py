@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -28,6 +29,7 @@ __all__ = [
     "FileKind",
     "Write",
     "check_outputs",
+    "refuse_source",
     "table_writer",
     "write_text",
 ]
@@ -96,7 +98,7 @@ def _column_names(path: Path, head: bytes) -> Sequence[str]:
 
 def check_outputs(
     outputs: Mapping[str, tuple[Path | None, FileKind]],
-    inputs: Sequence[Path] = (),
+    inputs: Mapping[str, Path | None] | None = None,
     *,
     force: bool = False,
 ) -> None:
@@ -109,21 +111,19 @@ def check_outputs(
     ----------
     outputs : dict
         The path and kind of each option's file; None for a path that is not given.
-    inputs : sequence of Path
-        Files that the command reads, and folders of Parquet files.
+    inputs : dict, optional
+        The path of each argument or option that is read: a file, or a folder.
     """
     given = {option: (path, kind) for option, (path, kind) in outputs.items() if path is not None}
-    for source in inputs:
-        _refuse_source(source, [path for path, _ in given.values()])
-    earlier: dict[str, Path] = {}
-    for option, (path, kind) in given.items():
+    paths = {option: path for option, (path, _) in given.items()}
+    for name, source in (inputs or {}).items():
+        if source is not None:
+            refuse_source(name, source, paths)
+    for (one, path), (other, known) in combinations(paths.items(), 2):
+        if _are_same(path, known):
+            raise OptionError(f"{one} {path} and {other} {known} are the same file; name two files")
+    for path, kind in given.values():
         _check_place(path, kind.endings)
-        for other, known in earlier.items():
-            if _are_same(path, known):
-                raise OptionError(
-                    f"{option} {path} and {other} {known} are the same file; name two files"
-                )
-        earlier[option] = path
         if path.is_file() and not force and not kind.is_kind_of(path):
             raise ValueError(
                 f"cannot write {path}: it exists and is not {kind.name}; name another file, or add "
@@ -131,22 +131,27 @@ def check_outputs(
             )
 
 
-def _refuse_source(source: Path, outputs: Sequence[Path]) -> None:
-    """Raise if an output is a file that is read, or would be read with others of a folder."""
+def refuse_source(name: str, source: Path, outputs: Mapping[str, Path]) -> None:
+    """Raise if an output is what is read, or would be read with others of a folder."""
     if _is_stdout(source):
         raise OptionError(
-            f"standard output and {source}, which is read, are the same file; write to another one"
+            f"standard output and {name} {source}, which is read, are the same file; write to "
+            "another one"
         )
-    parts = [source]
-    if source.is_dir():
-        parts = [part for part in source.iterdir() if ending(part) in PARQUET]
-    for path in outputs:
-        is_inside = ending(path) in PARQUET and _are_same(path.parent, source)
-        if is_inside or any(_are_same(path, part) for part in parts):
-            what = "in the folder" if source.is_dir() else "the same file as"
-            raise OptionError(
-                f"cannot write {path}: it is {what} {source}, which is read; name another file"
-            )
+    is_folder = source.is_dir()
+    parts = [part for part in source.iterdir() if ending(part) in PARQUET] if is_folder else []
+    for option, path in outputs.items():
+        if _are_same(path, source):
+            what = f"the same {'folder' if is_folder else 'file'} as"
+        elif any(_are_same(path, part) for part in parts) or (
+            is_folder and ending(path) in PARQUET and _are_same(path.parent, source)
+        ):
+            what = "in the folder"
+        else:
+            continue
+        raise OptionError(
+            f"{option} {path} is {what} {name} {source}, which is read; name another one"
+        )
 
 
 def _are_same(one: Path, other: Path) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from splinear._types import AnyArray, Input
-from splinear.cli.console import failing_well
+from splinear.cli.console import OptionError, failing_well
 from splinear.cli.data import Reading, blocks, no_column, open_for
 from splinear.cli.models import load_model
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
@@ -44,7 +44,9 @@ def add_predict(app: "typer.Typer") -> None:
         Example: splinear predict churn.splinear new.csv -o predictions.csv --keep customer
         """
         with failing_well():
-            check_outputs({"--output": (output, TABLE)}, [model, data], force=force)
+            check_outputs(
+                {"--output": (output, TABLE)}, {"MODEL": model, "DATA": data}, force=force
+            )
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
             table = open_for(fitted, data, reading)
@@ -60,7 +62,13 @@ def _predict(model: AdditiveEstimator, table: Table, keep: list[str], output: Pa
         for rows, block in blocks(table):
             kept = {name: block[name] for name in keep}
             X = block.select(features) if keep else block
-            write({**kept, **predictions(model, X)})
+            found = predictions(model, X)
+            if both := set(kept).intersection(found):
+                raise OptionError(
+                    f"--keep {min(both)}: the predictions have a column of this name; rename it in "
+                    f"{table}, or leave it out"
+                )
+            write({**kept, **found})
             track(rows.stop, "")
 
 

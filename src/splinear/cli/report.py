@@ -47,7 +47,7 @@ def add_report(app: "typer.Typer") -> None:
         Example: splinear report churn.splinear test.csv --target churn -o churn.html
         """
         with failing_well():
-            check_outputs({"--output": (output, PAGE)}, [model, data], force=force)
+            check_outputs({"--output": (output, PAGE)}, {"MODEL": model, "DATA": data}, force=force)
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
             table, column = open_for(fitted, data, reading), None

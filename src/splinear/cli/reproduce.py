@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from splinear.cli.console import failing_well, make_console, say
-from splinear.cli.output import FileKind, check_outputs
+from splinear.cli.output import FileKind, check_outputs, refuse_source
 from splinear.cli.progress import tracking
 
 if TYPE_CHECKING:
@@ -47,14 +47,16 @@ def add_reproduce(app: "typer.Typer") -> None:
     ) -> None:
         """Repeat the paper's experiments, and write one page with its numbers and ours."""
         with failing_well():
-            _check_page(output, force=force)
+            _check_page(output, data_home, force=force)
             _reproduce(names or [], quick, output, data_home, n_jobs)
 
 
-def _check_page(folder: Path, *, force: bool) -> None:
+def _check_page(folder: Path, data_home: Path | None, *, force: bool) -> None:
     """Raise early if the page cannot be written or its pictures drawn."""
     from splinear.experiments.page import HTML, MARKDOWN
 
+    if data_home is not None:
+        refuse_source("--data-home", data_home, {"--output": folder})
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise OSError(f"cannot write into {folder}: {existing} is not a folder")

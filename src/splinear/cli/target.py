@@ -95,6 +95,12 @@ class TargetColumn:
                 stratify=labels if has_pairs else None,
             )
             weights[held_out] = 0.0
+            left = np.unique(self.values[weights > 0.0])
+            if by_class and len(left) < 2:
+                raise ValueError(
+                    f"--holdout {holdout:g} leaves rows of one class to train on, "
+                    f"{left.tolist()[0]!r}; choose a smaller share, or another --seed"
+                )
         return weights
 
 
@@ -142,12 +148,25 @@ def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Fl
     if name not in table.features:
         raise no_column(table, [name], f" for {option}", table.features)
     found = _column(table.target_column(name, None), name)
-    if not found.is_numeric:
-        raise ValueError(f"the column {name!r} of {option} must hold numbers")
+    if found.there.any() and not found.is_numeric:
+        first = found.values[found.there][:1].tolist()[0]
+        raise ValueError(f"the column {name!r} of {option} must hold numbers; it holds {first!r}")
     if not found.there.all():
         row = int(np.argmin(found.there)) + 1
         raise ValueError(f"the column {name!r} of {option} has no value in row {row:,}")
-    return table.without(name), found.values.astype(np.float64)
+    values = found.values.astype(np.float64)
+    wrong, least = ~((values >= 0) & (values < np.inf)), "numbers of at least 0"
+    if option == "--counts":
+        wrong, least = wrong | (values != np.floor(values)), "whole numbers of at least 0"
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"the column {name!r} of {option} must hold {least}; row {row + 1:,} has "
+            f"{values[row]:g}"
+        )
+    if not values.any():
+        raise ValueError(f"the column {name!r} of {option} is 0 in all rows")
+    return table.without(name), values
 
 
 def _names(table: ArrowTable) -> str:

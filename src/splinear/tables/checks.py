@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Number
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from splinear.tables.chunks import as_dense
 from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
 from splinear.tables.table import MOST_COLUMNS, Table
+from splinear.tables.values import is_missing
 
 __all__ = [
     "check_columns",
@@ -32,9 +34,11 @@ __all__ = [
 
 # The largest sum of weights; sums of losses are then far below the largest float32, 3e38.
 MOST_WEIGHT = 1e30
-# Weights of which the largest is smaller are multiplied by a power of two, and each positive one
-# counts as at least this share of the largest: products of two, and reciprocals, stay in range.
-LEAST_WEIGHT = 1e-100
+# Weights of which the largest is smaller than this are multiplied by a power of two: the core sums
+# over codes in single precision, where less than 1e-38 is 0. Each positive one counts as at least
+# a share of the largest: products of two, and reciprocals, stay in range.
+LEAST_LARGEST, LEAST_SHARE = 1e-20, 1e-100
+MOST_COUNTS = 2**53  # in all; larger numbers of rows are not exact
 # A table with more columns than this must have a value for every so many of them.
 MANY_COLUMNS, MOST_EMPTY = 1_000_000, 100
 
@@ -132,6 +136,7 @@ def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
     """Return checked weights: None, or one number >= 0 per row, not all 0 and not too large."""
     if sample_weight is None:
         return None
+    _refuse_no_numbers("sample_weight", np.asarray(sample_weight))
     weights: Floats = check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64)
     if np.any(weights < 0):
         row = int(np.argmax(weights < 0))
@@ -154,10 +159,10 @@ def check_weights(sample_weight: Input, n_rows: int) -> Floats | None:
 def _in_range(weights: Floats) -> Floats:
     """Return weights whose products and reciprocals are normal numbers, in the same proportions."""
     largest = float(weights.max())
-    if largest < LEAST_WEIGHT:
-        by = math.frexp(LEAST_WEIGHT)[1] - math.frexp(largest)[1] + 1
+    if largest < LEAST_LARGEST:
+        by = math.frexp(LEAST_LARGEST)[1] - math.frexp(largest)[1] + 1
         weights, largest = np.ldexp(weights, by), math.ldexp(largest, by)
-    least = LEAST_WEIGHT * largest
+    least = LEAST_SHARE * largest
     is_tiny = (weights > 0.0) & (weights < least)
     return np.where(is_tiny, least, weights) if is_tiny.any() else weights
 
@@ -167,10 +172,10 @@ def check_counts(counts: Input, n_rows: int) -> Floats | None:
     if counts is None:
         return None
     found = _per_row(counts, "counts", n_rows)
-    try:
-        numbers: Floats = np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"counts must be whole numbers; got {found.dtype}.") from error
+    _refuse_no_numbers("counts", found)
+    if found.dtype == object:
+        found = np.array([np.nan if is_missing(value) else value for value in found.tolist()])
+    numbers: Floats = np.asarray(found, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         wrong = ~(np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers)))
     if wrong.any():
@@ -181,7 +186,28 @@ def check_counts(counts: Input, n_rows: int) -> Floats | None:
         )
     if not numbers.any():
         raise ValueError("All counts are 0; there is nothing to learn from.")
+    if numbers.sum() > MOST_COUNTS:
+        raise ValueError(
+            f"counts add up to {numbers.sum():.3g} observations, and must not exceed 2**53, about "
+            "9e+15. Other weights are given by sample_weight."
+        )
     return numbers
+
+
+def _refuse_no_numbers(name: str, found: AnyArray) -> None:
+    """Raise unless an array holds real numbers; NumPy would make some of dates and text."""
+    values = found.ravel()
+    if values.dtype == object:
+        wrong = [not (is_missing(value) or _is_real(value)) for value in values.tolist()]
+    else:
+        wrong = [values.dtype.kind not in "biuf"]
+    if any(wrong):
+        value = values[wrong.index(True)] if values.size else values.dtype
+        raise ValueError(f"{name} must hold numbers; got {value!r}.")
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Number) and not isinstance(value, complex)
 
 
 def check_groups(groups: Input, n_rows: int) -> NDArray[np.intp] | None:
@@ -189,9 +215,10 @@ def check_groups(groups: Input, n_rows: int) -> NDArray[np.intp] | None:
     if groups is None:
         return None
     found = _per_row(groups, "groups", n_rows)
-    missing = found != found  # NaN
     if found.dtype == object:
-        missing |= np.array([value is None for value in found.tolist()], dtype=bool)
+        missing = np.array([is_missing(value) for value in found.tolist()], dtype=bool)
+    else:
+        missing = found != found  # NaN and NaT
     if np.any(missing):
         row = int(np.argmax(missing))
         raise ValueError(f"groups must name the group of every row; it is missing in row {row}.")

@@ -161,7 +161,8 @@ class DualTrainer:
         """Return the trainer with a C chosen on rows held out, if there is none."""
         if self.C is not None:
             return self
-        return replace(self, C=choose_cost(self, data, stopping, self.path_unit(data.target)))
+        unit = self.path_unit(data.target) / data.weighted.mean_weight
+        return replace(self, C=choose_cost(self, data, stopping, unit))
 
     def problems(self, data: TrainingSet) -> Problems:
         """Return the problems of all outputs for C = 1."""

@@ -20,7 +20,11 @@ def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None)
 
     `reason` is that of the fit's watch. The estimator already holds the fitted attributes.
     """
-    early = "" if trained.settled else " before the smoothness of its terms was settled,"
+    early = ""
+    if not trained.settled:
+        is_path = hasattr(estimator, "C_")  # of AdditiveSVC or AdditiveSVR
+        what = "C was chosen" if is_path else "the smoothness of its terms was settled"
+        early = f" before {what},"
     if not trained.is_whole:
         early = " before pairs of features had been looked at,"
     gap, tol = float(estimator.dual_gap_), float(estimator.tol)

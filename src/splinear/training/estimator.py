@@ -161,15 +161,17 @@ class AdditiveEstimator(Stateful):
         training_set = replace(training_set, interactions=interactions)
         if training_set.rows.plan.rows_per_block is not None:
             line.say(_of_coding(training_set.rows))
-        stopping = work._stopping(training_set.rows, line.telling(self.callback))
+        stopping, is_chosen = work._stopping(training_set.rows, line.telling(self.callback)), True
         if isinstance(trainer, DualTrainer) and trainer.C is None:
             here = work._sample_here(data, training_set)
             trainer = trainer.chosen(here, stopping)
+            is_chosen = stopping.watch.reason is None
         fitter = trainer_on(training_set.rows, trainer)
         starts = self._warm_starts(fitter, training_set, data.table.shape[0])
         if more:
             starts = starts_of(self._model, proximal=True)
         trained = fitter.fit(training_set, stopping, starts)
+        trained = replace(trained, settled=trained.settled and is_chosen)
         work._store(trained, in_haste=stopping.watch.in_haste)
         if isinstance(trainer, DualTrainer):
             work.C_ = trainer.C
@@ -243,7 +245,8 @@ class AdditiveEstimator(Stateful):
     def _check_finite(self, data: TrainingTable) -> None:
         """Raise if a later chunk has infinity, or missing values or levels new since the first."""
         gaps = self.missing == "level"
-        lo, _, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
+        lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
+        self._warn_of_constants(lo, hi)
         for group in self._model.layout.groups:
             if group.levels is not None and (lo[group.features] < 0).any():
                 raise ValueError(
@@ -258,6 +261,29 @@ class AdditiveEstimator(Stateful):
                     "missing values in the first call of partial_fit. Begin with a chunk that has "
                     "some."
                 )
+
+    def _warn_of_constants(self, lo: Floats, hi: Floats) -> None:
+        """Warn if a later chunk has other values of features that were constant in the first."""
+        wrong = [
+            j
+            for group in self._model.layout.groups
+            if group.levels is None
+            for j, only, last in zip(
+                group.features.tolist(),
+                group.embedding.axes.lo,
+                group.embedding.axes.hi,
+                strict=True,
+            )
+            if only == last and (lo[j] < only or hi[j] > only)
+        ]
+        if wrong:
+            more = len(wrong) - 1
+            others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
+            warn(
+                f"{feature_label(self, wrong[0])}{others} had a single value in the first call of "
+                "partial_fit, which fixes the ranges of curves, so nothing is learned from it. "
+                "Begin with a larger chunk."
+            )
 
     def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
         """Return the default numbers of pieces and of frequencies."""

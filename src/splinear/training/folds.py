@@ -109,7 +109,8 @@ class Setting:
     @property
     def path_unit(self) -> float:
         """The unit of the values of C on a path."""
-        return self.trainer.path_unit(self.training_set.target)
+        data = self.training_set
+        return self.trainer.path_unit(data.target) / data.weighted.mean_weight
 
     def follow(self, fold: Fold, Cs: Floats, scorer: Scorer, stopping: Stopping) -> FoldPath:
         """Train for each C without the held-out rows and score them, until the watch stops it."""

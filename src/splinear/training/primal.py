@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.losses import Loss, SquaredHinge
@@ -14,6 +16,8 @@ from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.running import one_blas_thread
 
 __all__ = ["check_forms", "follow_primal", "proven_primal"]
+
+MOST_COSTS = 1e35  # sums over codes are in single precision, up to 3e38
 
 
 def check_forms(loss: Loss, starts: Sequence[Start] | None) -> None:
@@ -43,7 +47,7 @@ def follow_primal(
     path: list[Result] = []
     with one_blas_thread():
         for C in Cs:
-            total = Separable(problem.scaled(float(C)), SquaredHinge(), bias=problem.bias)
+            total = _summed(problem.scaled(float(C)))
             start = Start(path[-1].coef, path[-1].intercept) if path else start
             own = replace(stopping, watch=stopping.watch.at(float(C)))
             [found] = newton.solve(rows, total, own, start)
@@ -57,9 +61,21 @@ def proven_primal(
     rows: TrainingRows, problem: Problem, stopping: Stopping, start: Start | None = None
 ) -> Result:
     """Solve one problem, certify the solution on X itself, and return it with its alpha."""
-    total = Separable(problem, SquaredHinge(), bias=problem.bias)
+    total = _summed(problem)
     with one_blas_thread():
         [found] = minimize_and_certify(rows, total, stopping, start)
     assert found.slopes is not None
     intercept = found.intercept if problem.bias else 0.0
     return replace(found, intercept=intercept, alpha=-problem.y * found.slopes, slopes=None)
+
+
+def _summed(problem: Problem) -> Separable:
+    """Return the sum of squared hinge losses; raise if it overflows in single precision."""
+    with np.errstate(over="ignore"):
+        most = float(np.sum(problem.cost))
+    if most > MOST_COSTS:
+        raise ValueError(
+            f"loss='squared_hinge' cannot be computed where C and the weights of all rows multiply "
+            f"to {most:.2g}, more than {MOST_COSTS:g}; lower C or the weights."
+        )
+    return Separable(problem, SquaredHinge(), bias=problem.bias)

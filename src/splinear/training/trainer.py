@@ -62,7 +62,7 @@ class Trained:
     n_turns : int
         Number of turns of REML, or of passes before surfaces were added.
     settled : bool
-        Whether the choice of smoothness had finished before the fit was stopped.
+        Whether the choice of smoothness, or of C, had finished before the fit was stopped.
     is_whole : bool
         Whether surfaces, if asked for, were added before the fit was stopped.
     duals : Duals or None

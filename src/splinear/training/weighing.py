@@ -26,6 +26,7 @@ __all__ = ["choose_cost", "rows_for_choice"]
 FIRST, FACTOR = 1.0 / 16.0, 4.0  # of C, in the unit of the scores
 LEAST, MOST = FIRST / FACTOR**5, FIRST * FACTOR**6
 FEW, N_FOLDS = 1_000, 4  # a table of at most so many rows is divided into folds
+TOO_FEW = 2 * N_FOLDS  # rows, without which folds lack a class and constant models seem best
 LEAST_FIT, SHARE = 3_000, 6  # rows that are trained on: one in SHARE, but at least LEAST_FIT
 HELD_OUT, MOST_HELD_OUT = 0.25, 5_000  # rows
 MOST_OUTPUTS = 8  # classes or labels that are trained; their losses have the same scale
@@ -55,8 +56,8 @@ class PathTrainer(Protocol):
 def choose_cost(trainer: PathTrainer, data: TrainingSet, stopping: Stopping, unit: float) -> float:
     """Return the C of the smallest loss on rows held out.
 
-    `unit` is the unit of C; see Trainer.path_unit. If the watch stops the choice, the best C so far
-    is returned.
+    `unit` is the unit of C; see Trainer.path_unit. It is returned if there are too few rows to hold
+    any out. If the watch stops the choice, the best C so far is returned.
     """
     watch = stopping.watch.during("C")
     own = replace(
@@ -67,6 +68,8 @@ def choose_cost(trainer: PathTrainer, data: TrainingSet, stopping: Stopping, uni
     )
     unit = unit if 0.0 < unit < np.inf else 1.0
     splits = _splits(trainer, data)
+    if not splits:
+        return unit
     best = start = FIRST * unit
     lowest, last = _loss(trainer, splits, own, start, None)
     for factor, end in ((FACTOR, MOST), (1.0 / FACTOR, LEAST)):
@@ -127,16 +130,15 @@ def _loss(
 
 
 def _splits(trainer: PathTrainer, data: TrainingSet) -> list[_Split]:
-    """Divide the rows, which are in random order."""
+    """Divide the rows, which are in random order; return no splits if they are too few."""
     rows, n = data.rows, data.rows.n_rows
+    if n < TOO_FEW:
+        return []
     if n > FEW:
         n_fit, n_both = _sizes(n)
         both = data.with_rows(rows.first(n_both))
         return [_split(trainer, data.with_rows(rows.first(n_fit)), both, np.arange(n_fit, n_both))]
-    n_folds = min(N_FOLDS, n)
-    fold = np.arange(n) % n_folds
-    if n_folds < 2:
-        return [_split(trainer, data, data, np.arange(n))]
+    fold = np.arange(n) % N_FOLDS
     return [
         _split(
             trainer,
@@ -144,7 +146,7 @@ def _splits(trainer: PathTrainer, data: TrainingSet) -> list[_Split]:
             data,
             np.flatnonzero(fold == k),
         )
-        for k in range(n_folds)
+        for k in range(N_FOLDS)
     ]
 
 

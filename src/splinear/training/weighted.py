@@ -72,6 +72,12 @@ class WeightedRows:
         """Return the weighted mean of one value per row of X."""
         return float(np.average(values, weights=self.weights))
 
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of the rows that have one: the unit of C."""
+        weights = self.weights
+        return 1.0 if weights is None else float(weights[weights > 0.0].mean())
+
     def place_weights(self, more: Floats | None = None) -> Floats | None:
         """Return the weights, times `more` (n_given,), in training order; None if all are 1."""
         weights = self.weights

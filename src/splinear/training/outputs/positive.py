@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 LEAST_COUNT = 1e-30  # relative to the mean count; replaces counts of 0
+LEAST_LARGEST = 1e-30  # count; curvatures have its size, and are summed in single precision
 ROUNDING = 1e-9  # relative error of predictions
 NO_COUNTS = (
     'loss="poisson" needs a count above 0 in the rows to learn from, but all targets there are 0: '
@@ -166,6 +167,12 @@ class CountTarget(LogTarget):
         event = self.of_all.event if self.of_all is not None else self._event(rows)
         return [replace(total, least_dispersion=event)]
 
+    def among(self, rows: WeightedRows) -> CountTarget:
+        """Return the target of some of these rows, with the statistics of all of them."""
+        if self.of_all is not None:
+            return self
+        return replace(self, of_all=OfAll(self.largest, rows.mean(self.values), self._event(rows)))
+
     def _event(self, rows: WeightedRows) -> float:
         """Return the weight of one event, the smallest count in the unit of the weights."""
         counts, weights, more = self.values, rows.weights, rows.units.counts
@@ -224,6 +231,11 @@ class CountReader:
         _refuse(values < 0.0, values, 'loss="poisson" needs targets of 0 or more')
         if not values.any():
             raise ValueError(NO_COUNTS)
+        if (largest := float(values.max())) < LEAST_LARGEST:
+            raise ValueError(
+                f'loss="poisson" cannot be computed for targets of at most {largest:.2g}; multiply '
+                f"y to have some above {LEAST_LARGEST:g}."
+            )
         return CountTarget(values)
 
 
