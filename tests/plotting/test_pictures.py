@@ -154,6 +154,22 @@ def test_levels_at_an_angle_do_not_meet(model, table):
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["The department of transportation and infrastructure, office {}",
+     "https://www.example.com/shop/{}/index-of-all-products.html"],
+    ids=["ends", "middles"],
+)  # fmt: skip
+def test_long_names_of_levels_stay_distinct(name):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"place": [name.format(k) for k in random.integers(10, 19, 300)]})
+    model = AdditiveRegressor(C=1.0).fit(X, random.normal(size=300))
+    _, ax, _ = panel(model, X, "place")
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert len(set(labels)) == X["place"].nunique() == 9
+    assert max(map(len, labels)) <= 26
+
+
+@pytest.mark.parametrize(
     ("feature", "levels"), [("member", ("False", "True")), ("children", ("0", "1"))]
 )
 def test_two_values_are_bars(model, table, feature, levels):

@@ -110,15 +110,17 @@ def fit_levels(ax: Axes, places: Floats, levels: Sequence[str]) -> None:
     turned: Style = {"rotation": _ANGLE, "ha": "right", "rotation_mode": "anchor", "fontsize": 9}
     tall = labels[0].get_window_extent().height
     n_lines = 2 if slot * np.sin(np.radians(_ANGLE)) > 2.0 * tall else 1
-    ax.set_xticks(places, [_in_lines(level, n_lines) for level in levels], **turned, **AS_IT_IS)
+    short = told_apart(levels, _LONGEST)
+    texts = [_in_lines(*names, n_lines) for names in zip(levels, short, strict=True)]
+    ax.set_xticks(places, texts, **turned, **AS_IT_IS)
 
 
-def _in_lines(name: str, most: int) -> str:
-    """Return the name of a level in lines of few letters, or cut."""
+def _in_lines(name: str, short: str, most: int) -> str:
+    """Return the name of a level in lines of few letters, or as it is if it is shortened."""
     if len(name) <= _LINE:
         return name
     found = wrapped(name, lambda line: len(line) <= _LINE, most)
-    return cut(name, lambda line: len(line) <= _LONGEST) if found is None else found
+    return short if found is None else found
 
 
 def look_flat(ax: Axes, f: Floats) -> bool:
