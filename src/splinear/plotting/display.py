@@ -14,7 +14,7 @@ from splinear.plotting.choosing import Asked, PanelOptions, make_panels
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import common_limits, draw_panel
 from splinear.plotting.fitting import fit_levels, fit_title, lay_out, look_flat, name_lines
-from splinear.plotting.heatmap import common_height, draw_heat_panel
+from splinear.plotting.heatmap import draw_heat_panel
 from splinear.plotting.legend import NAMED, draw_legend
 from splinear.plotting.request import at_least_one, checked_names, require_matplotlib, words_of
 from splinear.plotting.style import AS_IT_IS, INK
@@ -166,13 +166,13 @@ class CurvesDisplay:
 
     def _draw(self, panels: list[Axes], share_y: bool) -> None:
         curves, surfaces = self._only_curves(), self._only_surfaces()
-        limits, height = common_limits(curves), common_height(surfaces)
+        limits = common_limits(curves)
         unit = "" if curves else self.words.axis  # else it is said beside all panels
         n_lines = curves[0].f.shape[1:] if curves else ()
         self.lines_ = np.empty((len(panels), *n_lines), dtype=object)
         for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
             if isinstance(curve, Surface):
-                self.lines_[k] = draw_heat_panel(ax, curve, height, unit)
+                self.lines_[k] = draw_heat_panel(ax, curve, surfaces, unit)
                 continue
             own = limits if share_y else common_limits([curve])
             for at, drawn in enumerate(draw_panel(ax, curve, own)):

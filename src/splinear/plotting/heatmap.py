@@ -46,7 +46,7 @@ _HEAT, _ABOVE = (0.0, 0.0, 0.79, 0.84), (0.0, 0.855, 0.79, 0.145)
 _BESIDE, _BAR = (0.805, 0.0, 0.105, 0.84), (0.95, 0.0, 0.03, 0.84)
 _BAR_OF_PANEL = (1.02, 0.0, 0.04, 1.0)
 _NICE = (1, 2, 5, 10)  # steps between ticks
-_MOST_NUMBERS = 150  # written into cells
+_MOST_NUMBERS, _MOST_NUMBERS_OF_PANEL = 150, 25  # written into cells
 _HATCH = "////"
 _SHORT, _CLOSE = 0.15, 0.12  # of lines and labels, as shares of an axis
 
@@ -73,22 +73,31 @@ def draw_surface(ax: Axes, surface: Surface, limit: float) -> QuadMesh:
     )
     mesh.set(alpha=np.nan_to_num(alpha).T)
     _shade(ax, surface)
+    _part_cells(ax, surface)
     _name_axis(ax.xaxis, surface.x, turned=True)
     _name_axis(ax.yaxis, surface.z, turned=False)
     ax.set_xlim(*_all_edges(surface.x)[[0, -1]])
     ax.set_ylim(*_all_edges(surface.z)[[0, -1]])
-    ax.spines[:].set_visible(False)
+    ax.spines[:].set(color=FAINT, linewidth=0.6)  # a surface near 0 is white on white
     ax.tick_params(colors=MUTED, length=0)
     return mesh
 
 
-def draw_heat_panel(ax: Axes, surface: Surface, limit: float, unit: str) -> QuadMesh:
-    """Draw a surface as one panel of several, with a scale of colors, and return the heat map."""
+def draw_heat_panel(
+    ax: Axes, surface: Surface, all_of_them: Sequence[Surface], unit: str
+) -> QuadMesh:
+    """Draw a surface as one panel of several, and return the heat map.
+
+    Its scale of colors is that of all surfaces of the figure, and drawn in the same way.
+    """
+    limit = common_height(all_of_them)
     mesh = draw_surface(ax, surface, limit)
     draw_contours(ax, surface, limit, labels=False)
+    if surface.f.size <= _MOST_NUMBERS_OF_PANEL:
+        draw_values(ax, surface, limit)
     ax.tick_params(labelsize=9)
     fit_title(ax, surface.name, surface.share)
-    draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, surface, limit, unit)
+    draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, all_of_them, unit)
     return mesh
 
 
@@ -123,6 +132,16 @@ def _shade(ax: Axes, surface: Surface) -> None:
         for low, high in _blocks(surface.z):
             ground = Rectangle((left, low), right - left, high - low, fc=NO_DATA, lw=0, zorder=0)
             ax.add_patch(ground)
+
+
+def _part_cells(ax: Axes, surface: Surface) -> None:
+    """Draw lines between the cells of levels, so that equal ones are not taken for one."""
+    style: Style = {"colors": "white", "lw": 1.0, "zorder": 1.4}
+    across, up = (_all_edges(side)[[0, -1]] for side in (surface.x, surface.z))
+    if surface.x.is_discrete:
+        ax.vlines(surface.x.edges[1:-1], *up, **style)
+    if surface.z.is_discrete:
+        ax.hlines(surface.z.edges[1:-1], *across, **style)
 
 
 def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
@@ -165,13 +184,13 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
 def draw_contours(
     ax: Axes, surface: Surface, limit: float, *, labels: bool
 ) -> QuadContourSet | None:
-    """Draw lines of equal height where rows lie near; there are none between levels.
+    """Draw lines of equal height where rows lie near; there are none between discrete values.
 
     `labels`: the longest line of every height tells it.
     """
     from matplotlib.ticker import MaxNLocator
 
-    if surface.x.levels or surface.z.levels:
+    if surface.x.is_discrete or surface.z.is_discrete:
         return None
     x, z = surface.x.middles, surface.z.middles
     f = np.ma.masked_where(~surface.supported, surface.f)[: len(x), : len(z)]
@@ -188,12 +207,13 @@ def draw_contours(
 
 
 def draw_unclear(ax: Axes, surface: Surface) -> None:
-    """Hatch where the surface may be 0."""
-    x, z = surface.x.middles, surface.z.middles
-    where = surface.hatched[: len(x), : len(z)]
-    if min(where.shape) < 2 or not where.any():
+    """Hatch the cells where the surface may be 0."""
+    where = surface.hatched[: len(surface.x.middles), : len(surface.z.middles)]
+    if not where.any():
         return
-    inside = ax.contourf(x, z, where.T.astype(float), [0.5, 1.5], colors="none", hatches=[_HATCH])
+    x, z = (np.repeat(side.edges, 2)[1:-1] for side in (surface.x, surface.z))
+    cells = np.repeat(np.repeat(where, 2, axis=0), 2, axis=1).T.astype(float)
+    inside = ax.contourf(x, z, cells, [0.5, 1.5], colors="none", hatches=[_HATCH])
     inside.set(edgecolor=FAINT, linewidth=0.0)
 
 
@@ -263,12 +283,13 @@ def _bars(side: Side) -> tuple[Floats, Floats, Floats]:
     return middles, counts, widths
 
 
-def draw_color_bar(ax: Axes, mesh: QuadMesh, surface: Surface, limit: float, unit: str) -> Colorbar:
-    """Draw the scale of colors, which ends at -limit and limit, into axes, and say its unit."""
+def draw_color_bar(ax: Axes, mesh: QuadMesh, surfaces: Sequence[Surface], unit: str) -> Colorbar:
+    """Draw the scale of colors of these surfaces into axes, and say its unit."""
     from matplotlib.ticker import MaxNLocator
 
     extend = {(True, True): "both", (True, False): "max", (False, True): "min"}
-    beyond = bool(surface.f.max() > limit), bool(surface.f.min() < -limit)
+    limit = common_height(surfaces)
+    beyond = any(s.f.max() > limit for s in surfaces), any(s.f.min() < -limit for s in surfaces)
     bar = ax.figure.colorbar(
         mesh,
         cax=ax,
