@@ -1,6 +1,7 @@
 """What can be measured of pictures: texts that do not meet, marks, labels, axes."""
 
 import itertools
+import re
 
 import matplotlib as mpl
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, report
 from splinear.inspection import shape_function
 from splinear.plotting import CurvesDisplay
 from splinear.plotting.fitting import cut, spread, wrapped
@@ -376,12 +377,81 @@ def test_some_classes_with_bands_and_surfaces(ten):
     assert drawn(model, X, features=["rooms"]).curves[0].half is None  # ten bands are too many
 
 
-def test_too_many_classes(table):
-    X, _ = table
-    many = AdditiveSVC(random_state=0, C=1.0).fit(X[["rooms"]], np.arange(len(X)) % 11)
-    with pytest.raises(ValueError, match=r"11 classes .* target=0, or some, target=\[0, 1\]"):
-        CurvesDisplay.from_estimator(many, X[["rooms"]])
-    assert drawn(many, X[["rooms"]], target=[10, 3]).lines_.shape == (1, 2)
+@pytest.fixture(scope="module")
+def letters():
+    """Make a table with 26 classes, and a column that tells the last of them from all others."""
+    random = np.random.default_rng(0)
+    label = random.integers(0, 26, 3000)
+    X = pd.DataFrame(
+        {
+            "x": np.sin(2.0 * label) + random.normal(size=3000),
+            "last": np.maximum(label - 15, 0) + random.normal(size=3000),
+            "kind": random.choice(["u", "v"], 3000),
+        }
+    )
+    names = np.array([chr(ord("A") + k) for k in range(26)])
+    return X, AdditiveClassifier(C=1.0, random_state=0).fit(X, names[label])
+
+
+@pytest.mark.parametrize("features", [["x"], ["last"], ["x", "last", "kind"]], ids=str)
+def test_of_many_classes_those_that_matter_most(letters, features):
+    X, model = letters
+    display = drawn(model, X, features=features)
+    ranges = 0.0
+    for name in features:
+        ranges = ranges + np.ptp(shape_function(model, name)[1], axis=0)
+    expected = model.classes_[np.sort(np.argsort(-ranges)[:10])].tolist()
+    assert list(display.words.lines) == expected
+    assert display.lines_.shape == (len(features), 10)
+    [legend] = display.figure_.legends
+    assert legend.get_title().get_text() == "10 of 26 classes: those that matter most"
+    for k, label in enumerate(expected):
+        f = shape_function(model, features[0], display.curves[0].x, center=True, X=X, target=label)
+        np.testing.assert_allclose(display.curves[0].f[:, k], f[1], atol=1e-9)
+    assert meetings(display.figure_) == []
+
+
+def test_the_report_draws_the_same_classes(letters, tmp_path):
+    X, model = letters
+    report.write(model, tmp_path / "page.html", X, top=1)
+    page = (tmp_path / "page.html").read_text()
+    assert "Of 26 classes, the 10 for which it matters most are drawn." in page
+    drawn = re.findall(r'<text [^>]*class="name[^>]*>([A-Z])<', page)
+    lines = CurvesDisplay.from_estimator(model, X, top=1, figure=Figure()).words.lines
+    assert sorted(drawn) == sorted(lines)
+
+
+def test_classes_that_are_left_out_are_said_on_given_axes_too(letters):
+    X, model = letters
+    ax = Figure().subplots()
+    CurvesDisplay.from_estimator(model, X, features=["x"], ax=ax)
+    title = ax.get_title(loc="left").replace("\n", " ")
+    assert title == "x (10 of 26 classes: those that matter most)"
+
+
+def test_classes_that_the_user_names_are_not_left_out(letters):
+    X, model = letters
+    names = model.classes_.tolist()
+    with pytest.raises(ValueError, match=r"target names 11 classes, but .* at most 10 lines"):
+        CurvesDisplay.from_estimator(model, X, target=names[:11])
+    display = drawn(model, X, features=["x"], target=["Z", "B"])
+    assert display.words.lines == ("Z", "B")
+    assert display.figure_.legends[0].get_title().get_text() == ""
+
+
+@pytest.mark.parametrize("size", [None, (4, 4), (5, 4), (12, 4)])
+def test_one_panel_of_many_classes_has_room_beside_its_legend(letters, size):
+    X, model = letters
+    figure = Figure(figsize=size) if size else None
+    display = CurvesDisplay.from_estimator(model, X, features=["kind"], figure=figure)
+    figure = display.figure_
+    figure.draw_without_rendering()
+    legend = figure.legends[0].get_window_extent()
+    panel = display.axes_[0].get_window_extent()
+    assert panel.height > 0.45 * figure.bbox.height
+    assert panel.width > 0.3 * figure.bbox.width
+    assert not legend.overlaps(panel)
+    assert meetings(figure) == []
 
 
 def test_each_panel_may_have_its_own_scale(model, table):

@@ -10,12 +10,18 @@ import numpy as np
 from splinear._types import AnyArray, Input
 from splinear.inspection.bands import BandKind
 from splinear.inspection.resolving import FittedModel, resolve
-from splinear.plotting.choosing import Asked, PanelOptions, make_panels
+from splinear.plotting.choosing import (
+    Asked,
+    PanelOptions,
+    choose_classes,
+    choose_terms,
+    make_panels,
+)
 from splinear.plotting.curve import Curve, Words
 from splinear.plotting.drawing import common_limits, draw_panel
 from splinear.plotting.fitting import fit_levels, fit_title, lay_out, look_flat, name_lines
 from splinear.plotting.heatmap import draw_heat_panel
-from splinear.plotting.legend import NAMED, draw_legend
+from splinear.plotting.legend import NAMED, draw_legend, width_for_legend
 from splinear.plotting.request import at_least_one, checked_names, require_matplotlib, words_of
 from splinear.plotting.style import AS_IT_IS, INK
 from splinear.plotting.surfaces import Surface
@@ -32,7 +38,8 @@ class CurvesDisplay:
 
     Each panel shows what one feature adds to the score: above zero it favors the second class,
     below zero the first. With more than two classes a panel has one line per class, named at its
-    end unless all lines are flat; `target` chooses one or some. In regression a panel shows the
+    end unless all lines are flat; of more than ten classes those are drawn that matter most, unless
+    `target` chooses one or some. In regression a panel shows the
     effect on the prediction. The label on the left names the scale: log-odds, a margin, the target
     or its logarithm. A panel shows the range that the curve was learned on; a term with
     `extrapolation="linear"` continues as a dotted line to values of X beyond it. If most values
@@ -46,8 +53,9 @@ class CurvesDisplay:
     the term's share of all importances (see :func:`splinear.inspection.importances`).
 
     A category has one bar per level, in the order of their effects, or in their own order if the
-    category is ordered; of more than 12 levels the most frequent are shown. Numbers with two
-    values, and booleans, have bars, too. A diamond to the right of a curve shows what a missing
+    category is ordered. Of more than 12 levels those are shown that matter most: to which the
+    category owes most of its importance, by effect and number of rows. Numbers with two values, and
+    booleans, have bars, too. A diamond to the right of a curve shows what a missing
     value adds, and the bar below it how many there are. A feature with a single value has a dot.
     The surface of two features is a heat map, as in :class:`PairDisplay`, one per class if there
     are several; all heat maps have one scale of colors. Make a display with :meth:`from_estimator`.
@@ -110,17 +118,20 @@ class CurvesDisplay:
         features : names or positions, tuples of two for surfaces; None: the `top` most important
         feature_names, class_names, target_name : names for titles, legend and axis
         target : class label, int or list of them, default=None
-            Whose curves; None means all classes. A panel has one line per class, at most 10.
+            Whose curves. A panel has one line per class, at most 10. None means all classes, or if
+            there are more, the 10 for which the terms that are drawn matter most.
         n_points : points per curve, besides its knots; at most 100 along a surface
         band : kind of 95 % band to shade, {"pointwise", "simultaneous"} or None
         ax, figure, n_cols, share_y : as in :meth:`plot`
         """
         require_matplotlib()
         estimator, X = resolve(estimator, X)
-        words = words_of(estimator, target, class_names, target_name)
         names = checked_names(estimator, feature_names)
-        wanted = PanelOptions(features, top, names, words.lines, target, n_points, center, band)
-        panels = make_panels(estimator, X, wanted)
+        chosen = choose_terms(estimator, X, features, top, names, target)
+        drawn, n_hidden = choose_classes(estimator, chosen, target)
+        words = words_of(estimator, drawn, class_names, target_name, n_hidden)
+        wanted = PanelOptions(names, words.lines, drawn, n_points, center, band)
+        panels = make_panels(estimator, X, chosen, wanted)
         return cls(panels, words).plot(ax, figure=figure, n_cols=n_cols, share_y=share_y)
 
     def plot(
@@ -158,7 +169,7 @@ class CurvesDisplay:
         self._draw(panels, share_y)
         self.figure_ = panels[0].figure
         if ax is None:
-            draw_legend(self.figure_, self.curves, self.words, n_cols)
+            draw_legend(self.figure_, self.curves, self.words)
             if self._only_curves():
                 self.figure_.supylabel(self.words.axis, color=INK, fontsize=12, **AS_IT_IS)
         self._fit_texts(panels, laid_out=ax is None)
@@ -190,7 +201,8 @@ class CurvesDisplay:
         if laid_out:
             lay_out(self.figure_)
         for ax, curve in zip(panels, self.curves, strict=True):
-            fit_title(ax, curve.name, curve.share)
+            more = f" ({self.words.note})" if self.words.note and not laid_out else ""
+            fit_title(ax, curve.name + more, curve.share)
 
     def _has_names(self, ax: Axes, curve: Curve) -> bool:
         """Return whether lines are named at their ends: not if they look like one flat line."""
@@ -215,7 +227,8 @@ class CurvesDisplay:
             from matplotlib import pyplot
 
             wide = 4.6 if len(self.words.lines) >= NAMED else 4.0  # names at lines
-            figure = pyplot.figure(figsize=(wide * n_cols, 3.0 * n_rows + 1.0))
+            more = width_for_legend(self.curves, self.words) if n_cols == 1 else 0.0
+            figure = pyplot.figure(figsize=(wide * n_cols + more, 3.0 * n_rows + 1.0))
         figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12)
         panels: list[Axes] = []
         first: Axes | None = None  # of all curves

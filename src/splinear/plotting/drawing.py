@@ -142,7 +142,9 @@ def _draw_levels(ax: Axes, curve: Curve) -> list[Drawn]:
     ax.set_xlim(-0.6, len(curve.x) - 0.4)
     fit_levels(ax, curve.x, curve.levels)
     if curve.n_hidden:
-        ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
+        n = len(curve.levels)
+        note = f"{n} of {n + curve.n_hidden:,} levels: those that matter most"
+        ax.set_xlabel(note, color=MUTED, fontsize=9, loc="right")
     lines, none = curve.lines, [None] * len(curve.lines)
     halves: Sequence[Floats | None] = curve.halves or none
     width = _BARS / len(lines)

@@ -142,7 +142,7 @@ def name_lines(ax: Axes, x: float, heights: Floats, names: Sequence[str]) -> lis
     tall = max(text.get_window_extent().height for text in out)
     to_pixels, to_data = ax.transData, ax.transData.inverted()
     at = np.array([to_pixels.transform((x, height))[1] for height in heights])
-    moved = spread(at, tall, ax.bbox.y0, ax.bbox.y1)
+    moved = spread(at, tall, ax.bbox.y0 + tall / 2, ax.bbox.y1 - tall / 2)
     left = to_pixels.transform((x, 0.0))[0]
     for k, (text, y) in enumerate(zip(out, moved.tolist(), strict=True)):
         height = float(to_data.transform((left, y))[1])

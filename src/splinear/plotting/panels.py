@@ -13,6 +13,7 @@ from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.curves import check_n_points, sides_of
 from splinear.inspection.naming import Output
+from splinear.inspection.ranking import levels_that_matter
 from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
 from splinear.plotting.curve import Curve
@@ -174,16 +175,17 @@ def _make_levels(
     share: float,
     mean: Floats | float,
 ) -> Curve:
-    """Compute the panel of a feature with bars: its most frequent values.
+    """Compute the panel of a feature with bars: the values that matter most.
 
     They are in the order of their effects, with several lines those on the steepest one; of an
     ordered category, and of numbers, in their own order.
     """
     f, counts = curve(bars.numbers), bars.count(values)
-    shown = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    own_mean = np.average(f, axis=0, weights=counts) if counts.any() else f.mean(axis=0)
+    shown = np.array(levels_that_matter(f - own_mean, counts, MOST_LEVELS))
     lines = f[shown].reshape(len(shown), -1)
     by_effect = lines[:, np.argmax(np.ptp(lines, axis=0))]
-    shown = np.sort(shown) if bars.in_order else shown[np.argsort(by_effect, kind="stable")]
+    shown = shown if bars.in_order else shown[np.argsort(by_effect, kind="stable")]
     x = np.arange(float(len(shown)))
     return Curve(
         name,
