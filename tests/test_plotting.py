@@ -544,17 +544,21 @@ def test_categories_in_files_and_other_frames(churn, customers, tmp_path):
             np.testing.assert_array_equal(ours.counts, theirs.counts)
 
 
-def test_a_legend_of_six_entries_is_in_pairs(churn, customers):
+@pytest.mark.parametrize("width", [5, 8, 12, 16])
+def test_a_legend_of_six_entries_has_rows_of_one_length_within_the_figure(churn, customers, width):
     X, y = customers
     terms = {"name": "drop", "tenure": Spline(8, extrapolation="linear")}
     model = AdditiveSVC(terms=terms, random_state=0, C=1.0).fit(X, y)
     beyond = X.assign(tenure=X["tenure"] * 2)
-    figure = Figure(figsize=(12, 7))
+    figure = Figure(figsize=(width, 7))
     display = CurvesDisplay.from_estimator(
         model, beyond, features=["tenure", "charges", "calls"], figure=figure
     )
     assert len(legend_of(display)) == 6
-    assert display.figure_.legends[0]._ncols == 3
+    figure.draw_without_rendering()
+    legend = display.figure_.legends[0]
+    assert legend._ncols == {5: 2, 8: 3, 12: 6, 16: 6}[width]
+    assert legend.get_window_extent().x0 > 0.0
 
 
 AWKWARD = r"$\frac{a$"

@@ -121,6 +121,8 @@ class Words:
         Names of the lines, where a panel has several; empty otherwise.
     axis : str
         What the height of a curve is.
+    is_factor : bool
+        Whether heights are logarithms of factors, and marked as factors.
     n_hidden : int
         Classes that have no line, because there are too many.
 
@@ -135,6 +137,7 @@ class Words:
     down: str = "lowers the score"
     lines: tuple[str, ...] = ()
     axis: str = "contribution to the score"
+    is_factor: bool = False
     n_hidden: int = 0
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,12 +40,12 @@ class CurvesDisplay:
     Each panel shows what one feature adds to the score: above zero it favors the second class,
     below zero the first. With more than two classes a panel has one line per class, named at its
     end unless all lines are flat; of more than ten classes those are drawn that matter most, unless
-    `target` chooses one or some. In regression a panel shows the
-    effect on the prediction. The label on the left names the scale: log-odds, a margin, the target
-    or its logarithm. A panel shows the range that the curve was learned on; a term with
-    `extrapolation="linear"` continues as a dotted line to values of X beyond it. If most values
-    would lie in a narrow part of the panel, its axis is logarithmic, entirely or beyond some value,
-    and is labeled as such.
+    `target` chooses one or some. In regression a panel shows the effect on the prediction; under a
+    log link, the factor by which it multiplies the mean. The label on the left names the scale:
+    log-odds, a margin, the target, a factor. A panel shows the range that the curve was learned on;
+    a term with `extrapolation="linear"` continues as a dotted line to values of X beyond it. If
+    most values would lie in a narrow part of the panel, its axis is logarithmic, entirely or beyond
+    some value, and is labeled as such.
 
     Bands around up to four lines show their uncertainty (see :func:`splinear.inspection.band`).
     Very wide bands are cut off, and so are curves where a few rows have effects far from those of
@@ -178,15 +179,16 @@ class CurvesDisplay:
     def _draw(self, panels: list[Axes], share_y: bool) -> None:
         curves, surfaces = self._only_curves(), self._only_surfaces()
         limits = common_limits(curves)
-        unit = "" if curves else self.words.axis  # else it is said beside all panels
+        # With curves, the unit is said beside all panels.
+        words = replace(self.words, axis="") if curves else self.words
         n_lines = curves[0].f.shape[1:] if curves else ()
         self.lines_ = np.empty((len(panels), *n_lines), dtype=object)
         for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
             if isinstance(curve, Surface):
-                self.lines_[k] = draw_heat_panel(ax, curve, surfaces, unit)
+                self.lines_[k] = draw_heat_panel(ax, curve, surfaces, words)
                 continue
             own = limits if share_y else common_limits([curve])
-            for at, drawn in enumerate(draw_panel(ax, curve, own)):
+            for at, drawn in enumerate(draw_panel(ax, curve, own, is_factor=words.is_factor)):
                 self.lines_[(k, at) if n_lines else k] = drawn
 
     def _fit_texts(self, panels: list[Axes], *, laid_out: bool) -> None:

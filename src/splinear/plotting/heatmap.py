@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.text import shortened, told_apart
+from splinear.inspection.text import fixed, shortened, told_apart
 from splinear.plotting.curve import Words
 from splinear.plotting.fitting import fit_title
-from splinear.plotting.scales import compact
+from splinear.plotting.scales import compact, height_marks, mark_numbers, texts_of
 from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 from splinear.plotting.surfaces import Side, Surface
 
@@ -47,6 +47,7 @@ _BESIDE, _BAR = (0.805, 0.0, 0.105, 0.84), (0.95, 0.0, 0.03, 0.84)
 _BAR_OF_PANEL = (1.02, 0.0, 0.04, 1.0)
 _NICE = (1, 2, 5, 10)  # steps between ticks
 _MOST_NUMBERS, _MOST_NUMBERS_OF_PANEL = 150, 25  # written into cells
+_DIGITS_OF_FACTORS = 3
 _HATCH = "////"
 _SHORT, _CLOSE = 0.15, 0.12  # of lines and labels, as shares of an axis
 
@@ -84,7 +85,7 @@ def draw_surface(ax: Axes, surface: Surface, limit: float) -> QuadMesh:
 
 
 def draw_heat_panel(
-    ax: Axes, surface: Surface, all_of_them: Sequence[Surface], unit: str
+    ax: Axes, surface: Surface, all_of_them: Sequence[Surface], words: Words
 ) -> QuadMesh:
     """Draw a surface as one panel of several, and return the heat map.
 
@@ -92,12 +93,12 @@ def draw_heat_panel(
     """
     limit = common_height(all_of_them)
     mesh = draw_surface(ax, surface, limit)
-    draw_contours(ax, surface, limit, labels=False)
+    draw_contours(ax, surface, limit, labels=False, is_factor=words.is_factor)
     if surface.f.size <= _MOST_NUMBERS_OF_PANEL:
-        draw_values(ax, surface, limit)
+        draw_values(ax, surface, limit, is_factor=words.is_factor)
     ax.tick_params(labelsize=9)
     fit_title(ax, surface.name, surface.share)
-    draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, all_of_them, unit)
+    draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, all_of_them, words)
     return mesh
 
 
@@ -158,7 +159,7 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
     axis.set_label_text(name, color=INK, **AS_IT_IS)
     has_long_numbers = turned and np.abs(side.edges).max() >= 1e4
     is_whole = bool((np.diff(side.edges) == 1.0).all())
-    locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE, integer=is_whole)
+    n_marks = 3 if has_long_numbers else 6
     if side.levels:
         ticks, labels = side.middles, told_apart(side.levels, 26)
     elif not side.scale.is_linear:
@@ -166,11 +167,12 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
         ticks, labels = side.scale.forward(np.array(marks)), [compact(x) for x in marks]
     elif side.has_missing:
         lo, hi = side.edges[[0, -1]]
+        locator = MaxNLocator(n_marks, steps=_NICE, integer=is_whole)
         ticks = np.asarray(locator.tick_values(lo, hi))
         ticks = ticks[(ticks >= lo) & (ticks <= hi)]
-        labels = list(axis.get_major_formatter().format_ticks(ticks.tolist()))
+        labels = texts_of(ticks)
     else:
-        axis.set_major_locator(locator)
+        mark_numbers(axis, n_marks, whole=is_whole)
         return
     if side.has_missing:
         ticks = np.append(ticks, _all_edges(side)[-2:].mean())
@@ -182,19 +184,18 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
 
 
 def draw_contours(
-    ax: Axes, surface: Surface, limit: float, *, labels: bool
+    ax: Axes, surface: Surface, limit: float, *, labels: bool, is_factor: bool = False
 ) -> QuadContourSet | None:
     """Draw lines of equal height where rows lie near; there are none between discrete values.
 
     `labels`: the longest line of every height tells it.
     """
-    from matplotlib.ticker import MaxNLocator
-
     if surface.x.is_discrete or surface.z.is_discrete:
         return None
     x, z = surface.x.middles, surface.z.middles
     f = np.ma.masked_where(~surface.supported, surface.f)[: len(x), : len(z)]
-    heights = np.asarray(MaxNLocator(5, steps=_NICE, symmetric=True).tick_values(-limit, limit))
+    heights, texts = height_marks(-limit, limit, is_factor=is_factor)
+    names = dict(zip(heights.tolist(), texts, strict=True))
     heights = heights[(heights > f.min()) & (heights < f.max())] if f.count() else heights[:0]
     if min(f.shape) < 2 or not heights.size:
         return None
@@ -202,7 +203,7 @@ def draw_contours(
     if labels:
         places = _label_places(lines, np.array([x[-1] - x[0], z[-1] - z[0]]))
         if places:
-            ax.clabel(lines, manual=places, fontsize=8, colors=INK)
+            ax.clabel(lines, manual=places, fontsize=8, colors=INK, fmt=names)
     return lines
 
 
@@ -232,7 +233,7 @@ def _label_places(lines: QuadContourSet, lengths: Floats) -> list[tuple[float, f
     return out
 
 
-def draw_values(ax: Axes, surface: Surface, limit: float) -> None:
+def draw_values(ax: Axes, surface: Surface, limit: float, *, is_factor: bool = False) -> None:
     """Write the heights into the cells of two categories, where rows lie near."""
     if not (surface.x.levels and surface.z.levels) or surface.f.size > _MOST_NUMBERS:
         return
@@ -247,7 +248,10 @@ def draw_values(ax: Axes, surface: Surface, limit: float) -> None:
         f = round(float(surface.f[j, k]), n_digits) + 0.0  # no negative zero
         color = "white" if abs(f) > 0.7 * limit else INK
         style: Style = {"ha": "center", "va": "center", "fontsize": 8, "color": color}
-        ax.text(x[j], z[k], f"{f:+.{n_digits}f}".replace("-", "\N{MINUS SIGN}"), **style)
+        text = fixed(f, n_digits, plus=True).replace("-", "\N{MINUS SIGN}")
+        if is_factor:
+            text = f"\N{MULTIPLICATION SIGN}{np.exp(surface.f[j, k]):.{_DIGITS_OF_FACTORS}g}"
+        ax.text(x[j], z[k], text, **style)
 
 
 def divide(ax: Axes) -> tuple[Axes, Axes, Axes, Axes]:
@@ -283,22 +287,22 @@ def _bars(side: Side) -> tuple[Floats, Floats, Floats]:
     return middles, counts, widths
 
 
-def draw_color_bar(ax: Axes, mesh: QuadMesh, surfaces: Sequence[Surface], unit: str) -> Colorbar:
+def draw_color_bar(ax: Axes, mesh: QuadMesh, surfaces: Sequence[Surface], words: Words) -> Colorbar:
     """Draw the scale of colors of these surfaces into axes, and say its unit."""
-    from matplotlib.ticker import MaxNLocator
-
     extend = {(True, True): "both", (True, False): "max", (False, True): "min"}
     limit = common_height(surfaces)
     beyond = any(s.f.max() > limit for s in surfaces), any(s.f.min() < -limit for s in surfaces)
     bar = ax.figure.colorbar(
         mesh,
         cax=ax,
-        ticks=MaxNLocator(5, steps=_NICE, symmetric=True),
         extend=extend.get(beyond, "neither"),
         extendfrac=0.03,
     )
+    places, texts = height_marks(-limit, limit, is_factor=words.is_factor)
+    bar.set_ticks(places.tolist(), labels=texts)
+    bar.minorticks_off()
     bar.outline.set_visible(False)
-    bar.set_label(unit, color=INK, **AS_IT_IS)
+    bar.set_label(words.axis, color=INK, **AS_IT_IS)
     ax.tick_params(colors=MUTED, length=0, labelsize=9)
     return bar
 

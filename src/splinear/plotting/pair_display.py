@@ -172,12 +172,14 @@ class PairDisplay:
         self.ax_, above, beside, bar = divide(ax)
         self.figure_, self.bounding_ax_, self.margins_ = ax.figure, ax, (above, beside)
         self.mesh_ = draw_surface(self.ax_, self.surface, limit)
-        self.contours_ = draw_contours(self.ax_, self.surface, limit, labels=True)
+        self.contours_ = draw_contours(
+            self.ax_, self.surface, limit, labels=True, is_factor=self.words.is_factor
+        )
         draw_unclear(self.ax_, self.surface)
-        draw_values(self.ax_, self.surface, limit)
+        draw_values(self.ax_, self.surface, limit, is_factor=self.words.is_factor)
         draw_margins(self.ax_, above, beside, self.surface)
         fit_title(above, self.surface.name, self.surface.share)
-        self.color_bar_ = draw_color_bar(bar, self.mesh_, [self.surface], self.words.axis)
+        self.color_bar_ = draw_color_bar(bar, self.mesh_, [self.surface], self.words)
         draw_legend(self.ax_, bar, self.surface, self.words)
         if laid_out:  # now it is known how wide the heat map is
             lay_out(self.figure_)

@@ -17,7 +17,7 @@ from splinear.inspection.ranking import levels_that_matter
 from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
 from splinear.plotting.curve import Curve
-from splinear.plotting.scales import LINEAR, Scale, choose_scale, compact
+from splinear.plotting.scales import LINEAR, Scale, choose_scale, value_names
 from splinear.plotting.style import room
 
 __all__ = ["MOST_LEVELS", "Evaluate", "cells", "make_panel"]
@@ -157,7 +157,7 @@ def _bars_of(term: FittedTerm, values: Floats, is_boolean: bool) -> _Bars | None
         return _Bars([*(str(bool(x)) for x in numbers), *gap], [*numbers, *nothing], True)
     if not term.lo < term.hi or not np.isin(values[~np.isnan(values)], ends).all():
         return None
-    return _Bars([*map(compact, ends), *gap], [*ends, *nothing], True)
+    return _Bars([*value_names(ends), *gap], [*ends, *nothing], True)
 
 
 def _distinct_names(names: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.inspection.naming import (
     feature_names,
+    mean_of,
     names_of_classes,
     output_of,
     score_unit,
@@ -67,8 +68,10 @@ def words_of(
 ) -> Words:
     """Say what the curves and surfaces of a model mean; `n_hidden` classes are not drawn."""
     if isinstance(estimator, RegressionEstimator):
-        axis = f"effect on {score_unit(estimator, target_name)}"
-        return Words(f"raises {target_name}", f"lowers {target_name}", axis=axis)
+        mean = mean_of(estimator, target_name)
+        axis = f"factor on the mean of {mean}" if mean else f"effect on {target_name}"
+        up, down = f"raises {target_name}", f"lowers {target_name}"
+        return Words(up, down, axis=axis, is_factor=bool(mean))
     names = list(names_of_classes(estimator, class_names).values())
     output = output_of(estimator, target)
     if isinstance(output, int):

@@ -16,7 +16,7 @@ from splinear.inspection.curves import check_n_points
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair
 from splinear.plotting.panels import MOST_CELLS, cells
-from splinear.plotting.scales import LINEAR, Scale, choose_scale
+from splinear.plotting.scales import LINEAR, Scale, choose_scale, value_names
 from splinear.plotting.style import room
 from splinear.training.estimator import AdditiveEstimator
 
@@ -278,7 +278,7 @@ def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Fl
     are_apart = bool((np.diff(knots) != 1.0).any())
     few = _FEW_APART if are_apart or not _all_whole(knots) else _FEW_VALUES
     if len(knots) <= few and np.isin(there, knots).all():
-        edges, labels = np.arange(len(knots) + 1.0) - 0.5, tuple(f"{x:g}" for x in knots)
+        edges, labels = np.arange(len(knots) + 1.0) - 0.5, tuple(value_names(knots.tolist()))
         counts = (there[:, None] == knots).sum(axis=0).astype(float)
         values = np.append(knots, missing)
         return column, Side(name, edges, values, edges, counts, labels, n_missing=n_missing)
