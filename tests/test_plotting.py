@@ -291,9 +291,35 @@ def test_effects_in_regression(kind, frame):
 
 
 def test_too_few_axes(model, frame):
-    _, ax = pyplot.subplots()
+    figure, axes = pyplot.subplots(1, 2)
+    with pytest.raises(ValueError, match="3 curves need as many axes; got 2"):
+        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1, 2], ax=axes)
+    free = figure.add_axes([0, 0, 1, 1])  # not a part of a grid that could be divided
     with pytest.raises(ValueError, match="2 curves need as many axes; got 1"):
-        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], ax=ax)
+        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], ax=free)
+
+
+def test_one_given_ax_is_divided_among_several_curves(model, frame):
+    figure, (left, right) = pyplot.subplots(1, 2)
+    display = CurvesDisplay.from_estimator(
+        model, frame[0], features=[0, 1, 2, 3], n_cols=2, ax=right
+    )
+    assert display.figure_ is figure
+    assert len(display.axes_) == 4
+    whole = right.get_position()
+    for ax in display.axes_:
+        part = ax.get_position()
+        assert whole.x0 <= part.x0 < part.x1 <= whole.x1 + 1e-9
+        assert whole.y0 <= part.y0 < part.y1 <= whole.y1 + 1e-9
+    assert not right.axison
+    assert left.axison
+    assert [bool(ax.get_ylabel()) for ax in display.axes_] == [True, False, True, False]
+
+
+def test_panels_that_are_given_name_their_unit(model, frame):
+    _, axes = pyplot.subplots(1, 2)
+    CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], ax=axes)
+    assert [ax.get_ylabel() for ax in axes] == ["effect on the margin of 1", ""]
 
 
 def test_without_matplotlib(model, frame, monkeypatch):

@@ -30,6 +30,7 @@ from splinear.plotting.surfaces import Surface
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpecBase, SubplotSpec
 
 __all__ = ["CurvesDisplay"]
 
@@ -148,7 +149,8 @@ class CurvesDisplay:
         Parameters
         ----------
         ax : Axes or array of Axes, default=None
-            Panels to draw into, one per curve; additional ones are left unchanged.
+            Panels to draw into, one per curve; additional ones are left unchanged. A single one for
+            several curves is divided into a grid. The figure then gets no legend.
         figure : Figure, default=None
             Without `ax`: an empty figure to lay the panels out in. None makes one with pyplot, so
             that notebooks and `plt.show()` display it.
@@ -165,9 +167,12 @@ class CurvesDisplay:
         if not self.curves:
             raise ValueError("There are no curves to draw: name at least one feature.")
         n_cols = self._per_row(n_cols)
-        panels = self._given(ax) if ax is not None else self._lay_out(figure, n_cols, share_y)
+        if ax is None:
+            panels = self._lay_out(self._new_figure(figure, n_cols), n_cols, share_y)
+        else:
+            panels = self._given(ax, n_cols, share_y)
         self.axes_ = np.array(panels, dtype=object)
-        self._draw(panels, share_y)
+        self._draw(panels, share_y, with_units=ax is not None)
         self.figure_ = panels[0].figure
         if ax is None:
             draw_legend(self.figure_, self.curves, self.words)
@@ -176,11 +181,11 @@ class CurvesDisplay:
         self._fit_texts(panels, laid_out=ax is None)
         return self
 
-    def _draw(self, panels: list[Axes], share_y: bool) -> None:
+    def _draw(self, panels: list[Axes], share_y: bool, *, with_units: bool) -> None:
         curves, surfaces = self._only_curves(), self._only_surfaces()
         limits = common_limits(curves)
-        # With curves, the unit is said beside all panels.
-        words = replace(self.words, axis="") if curves else self.words
+        # In a figure of its own that has curves, the unit is said beside all panels.
+        words = self.words if with_units or not curves else replace(self.words, axis="")
         n_lines = curves[0].f.shape[1:] if curves else ()
         self.lines_ = np.empty((len(panels), *n_lines), dtype=object)
         for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
@@ -190,6 +195,8 @@ class CurvesDisplay:
             own = limits if share_y else common_limits([curve])
             for at, drawn in enumerate(draw_panel(ax, curve, own, is_factor=words.is_factor)):
                 self.lines_[(k, at) if n_lines else k] = drawn
+            if with_units and _is_first(ax):
+                ax.set_ylabel(words.axis, color=INK, **AS_IT_IS)
 
     def _fit_texts(self, panels: list[Axes], *, laid_out: bool) -> None:
         """Let names have the room that there is, once it is known where the panels are."""
@@ -222,31 +229,61 @@ class CurvesDisplay:
         n_rows = -(-len(self.curves) // most)
         return -(-len(self.curves) // n_rows)
 
-    def _lay_out(self, figure: Figure | None, n_cols: int, share_y: bool) -> list[Axes]:
-        """Make one panel per term, in rows of n_cols, curves on one y axis if they share it."""
-        n_rows = -(-len(self.curves) // n_cols)
+    def _new_figure(self, figure: Figure | None, n_cols: int) -> Figure:
+        """Return the figure to lay panels out in, the user's or one of pyplot."""
         if figure is None:
             from matplotlib import pyplot
 
             wide = 4.6 if len(self.words.lines) >= NAMED else 4.0  # names at lines
             more = width_for_legend(self.curves, self.words) if n_cols == 1 else 0.0
+            n_rows = -(-len(self.curves) // n_cols)
             figure = pyplot.figure(figsize=(wide * n_cols + more, 3.0 * n_rows + 1.0))
         figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12)
+        return figure
+
+    def _lay_out(
+        self, figure: Figure, n_cols: int, share_y: bool, within: SubplotSpec | None = None
+    ) -> list[Axes]:
+        """Make one panel per term, in rows of n_cols, curves on one y axis if they share it.
+
+        They are in a part of the figure if `within` is given.
+        """
+        n_rows = -(-len(self.curves) // n_cols)
+        grid: GridSpecBase = (
+            figure.add_gridspec(n_rows, n_cols)
+            if within is None
+            else within.subgridspec(n_rows, n_cols, wspace=0.3, hspace=0.5)
+        )
         panels: list[Axes] = []
         first: Axes | None = None  # of all curves
         for k, curve in enumerate(self.curves):
             if isinstance(curve, Surface):
-                panels.append(figure.add_subplot(n_rows, n_cols, k + 1))
+                panels.append(figure.add_subplot(grid[k]))
                 continue
-            ax = figure.add_subplot(n_rows, n_cols, k + 1, sharey=first if share_y else None)
+            ax = figure.add_subplot(grid[k], sharey=first if share_y else None)
             to_the_left = self.curves[k - k % n_cols : k]
             is_first = not any(isinstance(c, Curve) for c in to_the_left)
             ax.tick_params(labelleft=is_first or not share_y)
             panels, first = [*panels, ax], first or ax
         return panels
 
-    def _given(self, axes: Axes | Sequence[Axes] | AnyArray) -> list[Axes]:
-        panels = list(np.atleast_1d(np.asarray(axes, dtype=object)).ravel())
+    def _given(
+        self, axes: Axes | Sequence[Axes] | AnyArray, n_cols: int, share_y: bool
+    ) -> list[Axes]:
+        """Return the user's panels, or those of a grid within a single one."""
+        given = np.asarray(axes, dtype=object)
+        panels = list(np.atleast_1d(given).ravel())
+        if given.ndim == 0 and len(self.curves) > 1:
+            [bounding], spec = panels, panels[0].get_subplotspec()
+            if spec is not None:  # as in scikit-learn's PartialDependenceDisplay
+                bounding.set_axis_off()
+                return self._lay_out(bounding.figure, n_cols, share_y, within=spec)
         if len(panels) < len(self.curves):
             raise ValueError(f"{len(self.curves)} curves need as many axes; got {len(panels)}.")
         return panels[: len(self.curves)]
+
+
+def _is_first(ax: Axes) -> bool:
+    """Return whether a panel is the first of its row."""
+    spec = ax.get_subplotspec()
+    return spec is None or spec.is_first_col()
