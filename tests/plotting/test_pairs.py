@@ -490,6 +490,15 @@ def test_surfaces_alone_and_on_given_axes(model, table):
     assert "where the data lie" not in {text.get_text() for text in legend.get_texts()}
 
 
+def test_a_grid_in_a_given_ax_names_its_unit_beside_the_curves(model, table):
+    _, ax = pyplot.subplots()
+    display = CurvesDisplay.from_estimator(
+        model, table[0], features=["a", "b", ("a", "b")], ax=ax, target_name="it"
+    )
+    assert [ax.get_ylabel() for ax in display.axes_] == ["effect on it", "", "b"]
+    assert display.lines_[2].colorbar.ax.get_ylabel() == ""
+
+
 def test_tick_labels_of_curves_stand_once_per_row(model, table):
     X, _ = table
     features = [("a", "b"), "a", "b", "gap", "flag"]

@@ -184,19 +184,20 @@ class CurvesDisplay:
     def _draw(self, panels: list[Axes], share_y: bool, *, with_units: bool) -> None:
         curves, surfaces = self._only_curves(), self._only_surfaces()
         limits = common_limits(curves)
-        # In a figure of its own that has curves, the unit is said beside all panels.
-        words = self.words if with_units or not curves else replace(self.words, axis="")
+        # Where panels are in a grid and there are curves, the unit is said beside these.
+        in_grid = not with_units or len({ax.get_gridspec() for ax in panels}) == 1
+        on_bars = replace(self.words, axis="") if curves and in_grid else self.words
         n_lines = curves[0].f.shape[1:] if curves else ()
         self.lines_ = np.empty((len(panels), *n_lines), dtype=object)
         for k, (ax, curve) in enumerate(zip(panels, self.curves, strict=True)):
             if isinstance(curve, Surface):
-                self.lines_[k] = draw_heat_panel(ax, curve, surfaces, words)
+                self.lines_[k] = draw_heat_panel(ax, curve, surfaces, on_bars)
                 continue
             own = limits if share_y else common_limits([curve])
-            for at, drawn in enumerate(draw_panel(ax, curve, own, is_factor=words.is_factor)):
+            for at, drawn in enumerate(draw_panel(ax, curve, own, is_factor=self.words.is_factor)):
                 self.lines_[(k, at) if n_lines else k] = drawn
             if with_units and _is_first(ax):
-                ax.set_ylabel(words.axis, color=INK, **AS_IT_IS)
+                ax.set_ylabel(self.words.axis, color=INK, **AS_IT_IS)
 
     def _fit_texts(self, panels: list[Axes], *, laid_out: bool) -> None:
         """Let names have the room that there is, once it is known where the panels are."""
@@ -252,7 +253,7 @@ class CurvesDisplay:
         grid: GridSpecBase = (
             figure.add_gridspec(n_rows, n_cols)
             if within is None
-            else within.subgridspec(n_rows, n_cols, wspace=0.3, hspace=0.5)
+            else within.subgridspec(n_rows, n_cols, wspace=0.4, hspace=0.5)
         )
         panels: list[Axes] = []
         first: Axes | None = None  # of all curves
