@@ -25,7 +25,7 @@ _AIR = 0.04  # the share of the width beside the bars
 _MOST_OF_WHISKERS = 0.25  # of the bars' width, on both sides; whiskers are cut off there
 _MARKS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)  # probabilities
 _FINER = (20, 100, 1000)  # parts of 1, at whose ends there are more marks
-_FEWEST_MARKS, _MARKS_BELOW = 3, 6
+_FEWEST_MARKS, _MARKS_BELOW = 3, 8
 _LEAST_APART = 0.03  # of the marks, as a share of the width, per letter
 _LONGEST = 34  # letters of a name or value
 
