@@ -329,7 +329,7 @@ def test_the_picture_says_so(loss, data):
     X, y, weights = data
     model = make(loss).fit(X, y[loss], weights)
     display = plotting.CurvesDisplay.from_estimator(model, X, target_name="claims")
-    assert display.figure_.get_supylabel() == "effect on log of claims"
+    assert display.figure_.get_supylabel() == "factor on the mean of claims"
 
 
 @by_loss

@@ -276,10 +276,6 @@ def test_classes_that_cannot_be_drawn(flowers):
         CurvesDisplay.from_estimator(model, X, target="rose")
     with pytest.raises(ValueError, match="class_names must have 3 entries; got 2"):
         CurvesDisplay.from_estimator(model, X, class_names=["a", "b"])
-    many = AdditiveSVC(random_state=0, C=1.0).fit(X, np.arange(len(X)) % 11)
-    with pytest.raises(ValueError, match=r"11 classes are too many .* for example target=0"):
-        CurvesDisplay.from_estimator(many, X)
-    assert CurvesDisplay.from_estimator(many, X, target=3).lines_.shape == (4,)
 
 
 @pytest.mark.parametrize("kind", [AdditiveRegressor, AdditiveSVR])
@@ -295,9 +291,35 @@ def test_effects_in_regression(kind, frame):
 
 
 def test_too_few_axes(model, frame):
-    _, ax = pyplot.subplots()
+    figure, axes = pyplot.subplots(1, 2)
+    with pytest.raises(ValueError, match="3 curves need as many axes; got 2"):
+        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1, 2], ax=axes)
+    free = figure.add_axes([0, 0, 1, 1])  # not a part of a grid that could be divided
     with pytest.raises(ValueError, match="2 curves need as many axes; got 1"):
-        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], ax=ax)
+        CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], ax=free)
+
+
+def test_one_given_ax_is_divided_among_several_curves(model, frame):
+    figure, (left, right) = pyplot.subplots(1, 2)
+    display = CurvesDisplay.from_estimator(
+        model, frame[0], features=[0, 1, 2, 3], n_cols=2, ax=right
+    )
+    assert display.figure_ is figure
+    assert len(display.axes_) == 4
+    whole = right.get_position()
+    for ax in display.axes_:
+        part = ax.get_position()
+        assert whole.x0 <= part.x0 < part.x1 <= whole.x1 + 1e-9
+        assert whole.y0 <= part.y0 < part.y1 <= whole.y1 + 1e-9
+    assert not right.axison
+    assert left.axison
+    assert [bool(ax.get_ylabel()) for ax in display.axes_] == [True, False, True, False]
+
+
+def test_panels_that_are_given_name_their_unit(model, frame):
+    _, axes = pyplot.subplots(1, 2)
+    CurvesDisplay.from_estimator(model, frame[0], features=[0, 1], ax=axes)
+    assert [ax.get_ylabel() for ax in axes] == ["effect on the margin of 1", ""]
 
 
 def test_without_matplotlib(model, frame, monkeypatch):
@@ -416,17 +438,34 @@ def test_levels_of_an_ordered_category_in_their_own_order(churn, customers):
     np.testing.assert_allclose(curve.f, shape_function(churn, "calls", center=True, X=X)[1])
 
 
-def test_of_many_levels_the_most_frequent(churn, customers):
+def test_of_many_levels_those_that_matter_most(churn, customers):
     X, _ = customers
     curve, ax, _ = panel(churn, X, "town")
-    counts = X["town"].value_counts()
-    assert len(curve.levels) == 12
+    levels, f = shape_function(churn, "town", center=True, X=X)
+    squares = pd.Series(f**2, levels) * X["town"].value_counts()
+    assert set(curve.levels) == set(squares.nlargest(12).index)
     assert curve.n_hidden == 18
-    assert counts[list(curve.levels)].min() >= counts.drop(list(curve.levels)).max()
-    assert ax.get_xlabel() == "and 18 rarer ones"
+    assert (np.diff(curve.f) >= 0).all()
+    assert ax.get_xlabel() == "12 of 30 levels: those that matter most"
     assert {label.get_text().replace("\n", " ") for label in ax.get_xticklabels()} == set(
         curve.levels
     )
+
+
+def test_of_thousands_of_levels_those_that_matter_most():
+    random = np.random.default_rng(0)
+    level = np.append(np.arange(2000), random.integers(0, 60, 18_000))
+    effect = np.zeros(2000)
+    effect[50:60] = [3.0, -3.0] * 5  # frequent, but not the most frequent
+    frame = pd.DataFrame({"shop": [f"shop {k:04}" for k in level], "x": random.normal(size=20_000)})
+    y = effect[level] + 0.1 * random.normal(size=20_000)
+    model = AdditiveRegressor(categorical_features=["shop"], random_state=0).fit(frame, y)
+    curve, ax, _ = panel(model, frame, "shop")
+    assert {f"shop {k:04}" for k in range(50, 60)} <= set(curve.levels)
+    assert np.sort(curve.f)[[0, -1]] == pytest.approx([-3.0, 3.0], abs=0.2)
+    assert ax.get_xlabel() == "12 of 2,000 levels: those that matter most"
+    unseen = frame.assign(shop="none of them")  # no rows at all: by effect alone
+    assert {f"shop {k:04}" for k in range(50, 60)} <= set(panel(model, unseen, "shop")[0].levels)
 
 
 def test_a_level_that_fit_has_not_seen_is_not_counted(churn, customers):
@@ -531,17 +570,21 @@ def test_categories_in_files_and_other_frames(churn, customers, tmp_path):
             np.testing.assert_array_equal(ours.counts, theirs.counts)
 
 
-def test_a_legend_of_six_entries_is_in_pairs(churn, customers):
+@pytest.mark.parametrize("width", [5, 8, 12, 16])
+def test_a_legend_of_six_entries_has_rows_of_one_length_within_the_figure(churn, customers, width):
     X, y = customers
     terms = {"name": "drop", "tenure": Spline(8, extrapolation="linear")}
     model = AdditiveSVC(terms=terms, random_state=0, C=1.0).fit(X, y)
     beyond = X.assign(tenure=X["tenure"] * 2)
-    figure = Figure(figsize=(12, 7))
+    figure = Figure(figsize=(width, 7))
     display = CurvesDisplay.from_estimator(
         model, beyond, features=["tenure", "charges", "calls"], figure=figure
     )
     assert len(legend_of(display)) == 6
-    assert display.figure_.legends[0]._ncols == 3
+    figure.draw_without_rendering()
+    legend = display.figure_.legends[0]
+    assert legend._ncols == {5: 2, 8: 3, 12: 6, 16: 6}[width]
+    assert legend.get_window_extent().x0 > 0.0
 
 
 AWKWARD = r"$\frac{a$"

@@ -25,6 +25,23 @@ def test_names_that_differ_at_their_ends(most: int) -> None:
     assert short[-1] == "x"
 
 
+@pytest.mark.parametrize("most", [9, 14, 26])
+def test_names_that_differ_in_their_middles(most: int) -> None:
+    words = ("shoes", "hats", "coats", "gloves")
+    names = [f"https://www.example.com/shop/{word}/index-of-all-products.html" for word in words]
+    short = told_apart(names, most)
+    assert max(map(len, short)) <= most
+    assert all(word in text for word, text in zip(words, short, strict=True))
+
+
+def test_names_that_differ_in_two_places_are_numbered() -> None:
+    names = [f"{40 * 'a'}{x}{40 * 'b'}{z}{40 * 'c'}" for x in "uv" for z in "xyz"]
+    short = told_apart([*names, names[0]], 12)
+    assert len(set(short)) == 6
+    assert max(map(len, short)) <= 12
+    assert short[0] == short[-1]
+
+
 def test_names_that_differ_before_keep_their_beginnings() -> None:
     names = ["one that is too long", "another that is too long", "short"]
     assert told_apart(names, 10) == [shortened(name, 10) for name in names]

@@ -160,6 +160,22 @@ def test_probabilities_are_marked_however_narrow_the_axis(strength, table):
         assert overlaps(boxes_of(figure, inside)) == []
 
 
+@pytest.mark.parametrize("loss", ["gamma", "poisson"])
+def test_under_a_log_link_the_upper_axis_has_means(loss, table):
+    X, y = table
+    model = AdditiveRegressor(C=1.0, loss=loss).fit(X, np.ceil(np.exp(y / 10.0)))
+    display = ContributionsDisplay.from_estimator(model, X, 3, target_name="cost")
+    [top] = display.ax_.child_axes
+    assert top.get_xlabel() == "mean of cost"
+    marks = np.array([float(text.get_text()) for text in top.get_xticklabels()])
+    np.testing.assert_allclose(np.exp(top.get_xticks()), marks)
+    low, high = np.exp(display.ax_.get_xlim())
+    assert len(marks) >= 3
+    assert low <= marks.min() < marks.max() <= high
+    assert np.exp(display.reasons.score) == pytest.approx(model.predict(X)[3])
+    assert display.reasons.mean_of == "cost"
+
+
 def test_several_classes_and_numbers(table):
     X, y = table
     three = np.array(["p", "q", "r"])[np.digitize(y, [-3, 3])]

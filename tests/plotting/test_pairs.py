@@ -288,6 +288,61 @@ def test_whole_numbers_have_a_cell_each():
     assert display.surface.supported.mean() > 0.9
 
 
+@pytest.fixture(scope="module")
+def discrete():
+    """Make a table with a strong pair of discrete features, and weak pairs of others."""
+    random = np.random.default_rng(0)
+    n = 800
+    X = pd.DataFrame(
+        {
+            "color": random.choice(["red", "green", "blue"], n),
+            "sold": random.random(n) < 0.4,
+            "rooms": random.integers(1, 9, n),
+            "rent": random.choice([200.0, 250.0, 310.0, 400.0, 480.0, 555.0, 640.0, 1000.0], n),
+            "size": random.uniform(size=n),
+            "age": random.uniform(size=n),
+        }
+    )
+    y = (X["color"].eq("red") & X["sold"]) + 0.4 * X["sold"] * (X["rooms"] > 4)
+    y += 0.02 * X["size"] * X["age"] + 1e-3 * X["rent"] * X["sold"] + 0.1 * random.normal(size=n)
+    return X, y.to_numpy()
+
+
+def test_discrete_features_have_cells_in_all_pictures(discrete):
+    X, y = discrete
+    pairs = [("color", "sold"), ("sold", "rooms"), ("sold", "rent"), ("size", "rooms")]
+    model = AdditiveRegressor(C=1.0, interactions=pairs, random_state=0).fit(X, y)
+    panels = CurvesDisplay.from_estimator(model, X, features=pairs, n_points=5, figure=Figure())
+    n_cells = {"color": 3, "sold": 2, "rooms": 8, "rent": 8, "size": 100}
+    for pair, panel in zip(pairs, panels.curves, strict=True):
+        alone = draw(model, discrete, pair)
+        sides = alone.surface.x, alone.surface.z
+        assert [len(side.values) for side in sides] == [n_cells[name] for name in pair]
+        assert [side.is_discrete for side in sides] == [name != "size" for name in pair]
+        assert alone.contours_ is None
+        for ours, side in zip((panel.x, panel.z), sides, strict=True):
+            assert ours.levels == side.levels
+            if side.is_discrete:
+                np.testing.assert_array_equal(ours.values, side.values)
+    assert panels.curves[2].z.levels == ("200", "250", "310", "400", "480", "555", "640", "1000")
+    assert len(panels.axes_[0].texts) == 6  # a number in every cell
+    assert not panels.axes_[1].texts
+
+
+def test_all_surfaces_of_a_figure_have_one_scale_of_colors(discrete):
+    X, y = discrete
+    pairs = [("color", "sold"), ("size", "age")]
+    model = AdditiveRegressor(interactions=pairs, random_state=0).fit(X, y)
+    figure = Figure()
+    panels = CurvesDisplay.from_estimator(model, X, features=[*pairs, "size"], figure=figure)
+    strong, weak = panels.curves[:2]
+    assert strong.height > 20 * weak.height
+    assert {mesh.get_clim() for mesh in panels.lines_[:2]} == {(-strong.height, strong.height)}
+    bars = [mesh.colorbar for mesh in panels.lines_[:2]]
+    assert bars[0].extend == bars[1].extend
+    np.testing.assert_array_equal(*[bar.ax.get_yticks() for bar in bars])
+
+
 def test_values_beyond_the_range_count_at_its_ends(model, table):
     X, _ = table
     beyond = X.assign(a=X["a"] * 10)
@@ -433,6 +488,15 @@ def test_surfaces_alone_and_on_given_axes(model, table):
     assert bars == ["effect on it"] * 2
     legend = CurvesDisplay(display.curves).plot(figure=Figure()).figure_.legends[0]
     assert "where the data lie" not in {text.get_text() for text in legend.get_texts()}
+
+
+def test_a_grid_in_a_given_ax_names_its_unit_beside_the_curves(model, table):
+    _, ax = pyplot.subplots()
+    display = CurvesDisplay.from_estimator(
+        model, table[0], features=["a", "b", ("a", "b")], ax=ax, target_name="it"
+    )
+    assert [ax.get_ylabel() for ax in display.axes_] == ["effect on it", "", "b"]
+    assert display.lines_[2].colorbar.ax.get_ylabel() == ""
 
 
 def test_tick_labels_of_curves_stand_once_per_row(model, table):

@@ -1,6 +1,7 @@
 """What can be measured of pictures: texts that do not meet, marks, labels, axes."""
 
 import itertools
+import re
 
 import matplotlib as mpl
 import numpy as np
@@ -8,11 +9,11 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
-from splinear.inspection import shape_function
-from splinear.plotting import CurvesDisplay
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, report
+from splinear.inspection import explain, shape_function
+from splinear.plotting import CurvesDisplay, PairDisplay
 from splinear.plotting.fitting import cut, spread, wrapped
-from splinear.plotting.scales import Scale, choose_scale, compact
+from splinear.plotting.scales import Scale, choose_scale, compact, height_marks, value_names
 from splinear.terms import Spline
 
 mpl.use("Agg")
@@ -151,6 +152,22 @@ def test_levels_at_an_angle_do_not_meet(model, table):
     apart = np.diff([label.get_transform().transform(label.get_position())[0] for label in labels])
     tall = 9 / 72 * ax.figure.dpi * (1 + max(label.get_text().count("\n") for label in labels))
     assert (apart * np.sin(np.radians(40)) > tall).all()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["The department of transportation and infrastructure, office {}",
+     "https://www.example.com/shop/{}/index-of-all-products.html"],
+    ids=["ends", "middles"],
+)  # fmt: skip
+def test_long_names_of_levels_stay_distinct(name):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"place": [name.format(k) for k in random.integers(10, 19, 300)]})
+    model = AdditiveRegressor(C=1.0).fit(X, random.normal(size=300))
+    _, ax, _ = panel(model, X, "place")
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert len(set(labels)) == X["place"].nunique() == 9
+    assert max(map(len, labels)) <= 26
 
 
 @pytest.mark.parametrize(
@@ -303,7 +320,7 @@ def test_the_axis_names_its_unit(model, table, ten):
         (AdditiveClassifier(C=1.0).fit(X, two), "effect on the log-odds of True"),
         (AdditiveSVC(C=1.0).fit(X, two), "effect on the margin of True"),
         (AdditiveRegressor(C=1.0).fit(X, y), "effect on the rent"),
-        (AdditiveRegressor(C=1.0, loss="gamma").fit(X, expit(y)), "effect on log of the rent"),
+        (AdditiveRegressor(C=1.0, loss="gamma").fit(X, expit(y)), "factor on the mean of the rent"),
     ):
         display = drawn(fit, X, target_name="the rent")
         assert display.figure_.get_supylabel() == unit
@@ -360,12 +377,81 @@ def test_some_classes_with_bands_and_surfaces(ten):
     assert drawn(model, X, features=["rooms"]).curves[0].half is None  # ten bands are too many
 
 
-def test_too_many_classes(table):
-    X, _ = table
-    many = AdditiveSVC(random_state=0, C=1.0).fit(X[["rooms"]], np.arange(len(X)) % 11)
-    with pytest.raises(ValueError, match=r"11 classes .* target=0, or some, target=\[0, 1\]"):
-        CurvesDisplay.from_estimator(many, X[["rooms"]])
-    assert drawn(many, X[["rooms"]], target=[10, 3]).lines_.shape == (1, 2)
+@pytest.fixture(scope="module")
+def letters():
+    """Make a table with 26 classes, and a column that tells the last of them from all others."""
+    random = np.random.default_rng(0)
+    label = random.integers(0, 26, 3000)
+    X = pd.DataFrame(
+        {
+            "x": np.sin(2.0 * label) + random.normal(size=3000),
+            "last": np.maximum(label - 15, 0) + random.normal(size=3000),
+            "kind": random.choice(["u", "v"], 3000),
+        }
+    )
+    names = np.array([chr(ord("A") + k) for k in range(26)])
+    return X, AdditiveClassifier(C=1.0, random_state=0).fit(X, names[label])
+
+
+@pytest.mark.parametrize("features", [["x"], ["last"], ["x", "last", "kind"]], ids=str)
+def test_of_many_classes_those_that_matter_most(letters, features):
+    X, model = letters
+    display = drawn(model, X, features=features)
+    ranges = 0.0
+    for name in features:
+        ranges = ranges + np.ptp(shape_function(model, name)[1], axis=0)
+    expected = model.classes_[np.sort(np.argsort(-ranges)[:10])].tolist()
+    assert list(display.words.lines) == expected
+    assert display.lines_.shape == (len(features), 10)
+    [legend] = display.figure_.legends
+    assert legend.get_title().get_text() == "10 of 26 classes: those that matter most"
+    for k, label in enumerate(expected):
+        f = shape_function(model, features[0], display.curves[0].x, center=True, X=X, target=label)
+        np.testing.assert_allclose(display.curves[0].f[:, k], f[1], atol=1e-9)
+    assert meetings(display.figure_) == []
+
+
+def test_the_report_draws_the_same_classes(letters, tmp_path):
+    X, model = letters
+    report.write(model, tmp_path / "page.html", X, top=1)
+    page = (tmp_path / "page.html").read_text()
+    assert "Of 26 classes, the 10 for which it matters most are drawn." in page
+    drawn = re.findall(r'<text [^>]*class="name[^>]*>([A-Z])<', page)
+    lines = CurvesDisplay.from_estimator(model, X, top=1, figure=Figure()).words.lines
+    assert sorted(drawn) == sorted(lines)
+
+
+def test_classes_that_are_left_out_are_said_on_given_axes_too(letters):
+    X, model = letters
+    ax = Figure().subplots()
+    CurvesDisplay.from_estimator(model, X, features=["x"], ax=ax)
+    title = ax.get_title(loc="left").replace("\n", " ")
+    assert title == "x (10 of 26 classes: those that matter most)"
+
+
+def test_classes_that_the_user_names_are_not_left_out(letters):
+    X, model = letters
+    names = model.classes_.tolist()
+    with pytest.raises(ValueError, match=r"target names 11 classes, but .* at most 10 lines"):
+        CurvesDisplay.from_estimator(model, X, target=names[:11])
+    display = drawn(model, X, features=["x"], target=["Z", "B"])
+    assert display.words.lines == ("Z", "B")
+    assert display.figure_.legends[0].get_title().get_text() == ""
+
+
+@pytest.mark.parametrize("size", [None, (4, 4), (5, 4), (12, 4)])
+def test_one_panel_of_many_classes_has_room_beside_its_legend(letters, size):
+    X, model = letters
+    figure = Figure(figsize=size) if size else None
+    display = CurvesDisplay.from_estimator(model, X, features=["kind"], figure=figure)
+    figure = display.figure_
+    figure.draw_without_rendering()
+    legend = figure.legends[0].get_window_extent()
+    panel = display.axes_[0].get_window_extent()
+    assert panel.height > 0.45 * figure.bbox.height
+    assert panel.width > 0.3 * figure.bbox.width
+    assert not legend.overlaps(panel)
+    assert meetings(figure) == []
 
 
 def test_each_panel_may_have_its_own_scale(model, table):
@@ -385,6 +471,121 @@ def test_what_few_rows_have_does_not_flatten_all_else():
     display = drawn(model, X, size=(9, 4))
     assert max(curve.f.max() for curve in display.curves) > 20
     assert display.axes_[0].get_ylim()[1] < 10
+
+
+# -- factors and money -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["gamma", "poisson"])
+def log_link(request):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"power": random.uniform(-1, 1, 1500), "urban": random.random(1500) < 0.5})
+    X["age"] = random.uniform(-1, 1, 1500)
+    mean = 50.0 * np.exp(X["power"] + 0.3 * X["urban"] + 0.4 * X["power"] * X["age"])
+    y = random.gamma(5.0, mean / 5.0) if request.param == "gamma" else random.poisson(mean)
+    pairs = [("power", "age"), ("power", "urban")]
+    return X, AdditiveRegressor(C=1.0, loss=request.param, interactions=pairs).fit(X, y)
+
+
+def factors(texts):
+    assert all(text[0] == "×" for text in texts)
+    return np.array([float(text[1:].replace("k", "e3")) for text in texts])
+
+
+def test_effects_under_a_log_link_are_marked_as_factors(log_link):
+    X, model = log_link
+    display = drawn(model, X, features=["power", ("power", "age")], target_name="cost")
+    curve = display.curves[0]
+    f = shape_function(model, "power", curve.x, center=True, X=X)[1]
+    np.testing.assert_allclose(curve.f, f, atol=1e-9)  # the data are not changed
+    ax = display.axes_[0]
+    texts = [label.get_text() for label in ax.get_yticklabels()]
+    assert {"×0.5", "×1", "×2"} <= set(texts)
+    np.testing.assert_allclose(np.exp(ax.get_yticks()), factors(texts))
+    assert display.figure_.get_supylabel() == "factor on the mean of cost"
+    bar = display.lines_[1].colorbar
+    texts = [label.get_text() for label in bar.ax.get_yticklabels()]
+    np.testing.assert_allclose(np.exp(bar.get_ticks()), factors(texts), rtol=1e-2)
+    assert len(set(texts)) == len(texts) >= 3
+
+
+def test_surfaces_under_a_log_link_are_marked_as_factors(log_link):
+    X, model = log_link
+    display = PairDisplay.from_estimator(
+        model, X, ("power", "age"), target_name="cost", figure=Figure()
+    )
+    assert display.color_bar_.ax.get_ylabel() == "factor on the mean of cost"
+    lines = {text.get_text() for text in display.contours_.labelTexts}
+    assert "×1" in lines
+    factors(lines)
+
+
+def test_ordinary_effects_have_no_factors(model, table):
+    display = drawn(model, table[0], features=["rooms"])
+    assert not any("×" in label.get_text() for label in display.axes_[0].get_yticklabels())
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.45, 2.1, ["×0.5", "×1", "×2"]),
+        (0.15, 6.0, ["×0.2", "×0.5", "×1", "×2", "×5"]),
+        (0.85, 1.18, ["×0.9", "×1", "×1.1"]),
+        (0.996, 1.005, ["×0.996", "×0.998", "×1", "×1.002", "×1.004"]),
+        (0.002, 600.0, ["×0.01", "×0.1", "×1", "×10", "×100"]),
+        (1e-9, 1e9, ["×1e−09", "×1e−06", "×0.001", "×1", "×1000", "×1M", "×1G"]),
+    ],
+)
+def test_marks_of_factors(low, high, expected):
+    places, texts = height_marks(np.log(low), np.log(high), is_factor=True)
+    assert texts == expected
+    np.testing.assert_allclose(places[texts.index("×1")], 0.0, atol=1e-12)
+
+
+def test_marks_of_factors_beyond_all_numbers():
+    places, texts = height_marks(-5000.0, 5000.0, is_factor=True)
+    assert "×1" in texts
+    assert 3 <= len(texts) <= 7
+    assert np.isfinite(places).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([10_000.0, 28_250.0, 125_000.5], ["10,000", "28,250", "125,000"]),
+        ([0.0, 2_825_000.0], ["0", "2,825,000"]),
+        ([10_000.25, 10_000.5], ["10,000.25", "10,000.5"]),
+        ([-0.5, 0.123456], ["−0.5", "0.1235"]),
+        ([0.12345, 0.12346], ["0.12345", "0.12346"]),
+    ],
+)
+def test_values_are_written_out(values, names):
+    assert value_names(values) == names
+
+
+def test_money_has_no_exponents():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "income": random.uniform(1e4, 1e5, 500),
+            "band": random.choice([10_000.0, 28_250.0, 125_000.0], 500),
+            "tax": random.choice([0.0, 28_250.0], 500),
+        }
+    )
+    y = 3.0 * X["income"] + X["band"] + X["tax"] + X["income"] * X["band"] / 1e5
+    pairs = [("income", "band"), ("band", "tax")]
+    model = AdditiveRegressor(C=1.0, interactions=pairs).fit(X, y)
+    display = drawn(model, X, features=["income", "tax", *pairs], n_cols=2, size=(9, 7))
+    alone = PairDisplay.from_estimator(model, X, pairs[1], figure=Figure())
+    reasons = explain(model, X[:1]).plot()
+    for figure in (display.figure_, alone.figure_, reasons.figure_):
+        figure.draw_without_rendering()
+        texts = [text.get_text() for text in texts_of(figure)]
+        assert not [text for text in texts if re.search(r"\de[+\d]|\d{5}", text)]
+    assert display.curves[1].levels == ("0", "28,250")
+    assert alone.surface.x.levels == ("10,000", "28,250", "125,000")
+    marks = [label.get_text() for label in marks_of(reasons.ax_.xaxis)]
+    assert all(re.fullmatch(r"\d+(\.\d+)?k", text) for text in marks)
 
 
 # -- pieces ----------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from splinear.inspection.explanation import Explanation
 from splinear.inspection.naming import (
     Output,
     feature_names,
+    mean_of,
     names_of_classes,
     output_of,
     score_unit,
@@ -117,6 +118,7 @@ def _explained(
         targets=targets,
         class_names=class_names,
         units=tuple(score_unit(model, name) for name in called),
+        mean_of=mean_of(model, target_name),
     )
 
 

@@ -60,6 +60,8 @@ class Explanation:
         The names of all classes in tables and pictures.
     units : tuple of str
         What each score is: the log-odds of a class, a margin, the target.
+    mean_of : str
+        The target, if scores are logarithms of its mean; empty otherwise.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Explanation:
     targets: tuple[object, ...]
     class_names: Mapping[object, str]
     units: tuple[str, ...]
+    mean_of: str = ""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -130,6 +133,7 @@ class Explanation:
             prediction=self._prediction(row),
             probability=self._one(self.probability, row, k),
             probability_of=self.class_names[self.targets[k]] if self.targets else "",
+            mean_of=self.mean_of,
         )
 
     def plot(

@@ -13,6 +13,7 @@ from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.model.fitted import FittedPair
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.classes import Softmax
+from splinear.training.outputs.positive import LogMean
 from splinear.training.regression import RegressionEstimator
 from splinear.training.table import read_as_given
 
@@ -22,6 +23,7 @@ __all__ = [
     "check_listed",
     "feature_index",
     "feature_names",
+    "mean_of",
     "names_of_classes",
     "one_output",
     "output_of",
@@ -190,6 +192,11 @@ def score_unit(model: AdditiveEstimator, name: str) -> str:
         return f"margin of {name}"
     relative = "relative " if isinstance(model._outputs, Softmax) else ""
     return f"{relative}log-odds of {name}"
+
+
+def mean_of(model: AdditiveEstimator, name: str) -> str:
+    """Return the name of the target if scores are logarithms of its mean; otherwise nothing."""
+    return name if isinstance(model._outputs, LogMean) else ""
 
 
 def output_of(model: AdditiveEstimator, target: object) -> Output:

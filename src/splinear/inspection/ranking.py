@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from splinear.inspection.naming import Output, output_of
 from splinear.inspection.resolving import FittedModel, resolve
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["curve_importances", "importances"]
+__all__ = ["curve_importances", "importances", "levels_that_matter", "widest_outputs"]
 
 
 def importances(
@@ -103,3 +104,28 @@ def _sparse_importances(
     outputs = np.atleast_1d(np.arange(n_outputs)[output]).tolist()
     found = (deviations(sparse_contributions(model, k, table)) for k in outputs)
     return np.asarray(np.mean(list(found), axis=0))
+
+
+# -- what pictures show, where there is no room for everything ------------------------------------
+
+
+def widest_outputs(heights: Sequence[Floats], most: int) -> list[int]:
+    """Return the outputs, ascending, for which terms matter most: those with the widest ranges.
+
+    `heights` has what each term adds at some places, (n_places, n_outputs). The ranges of terms
+    are added up.
+    """
+    ranges = np.sum([np.ptp(f, axis=0) for f in heights], axis=0)
+    return sorted(map(int, np.argsort(-ranges, kind="stable")[:most]))
+
+
+def levels_that_matter(f: Floats, counts: Floats, most: int) -> list[int]:
+    """Return the levels, ascending, to which a category owes most of its importance.
+
+    An importance is a standard deviation, so a level counts with the square of its effect, for
+    each of its rows. `f` has the centered effects, (n_levels,) or (n_levels, n_outputs). Among
+    levels without rows the largest effects come first.
+    """
+    squares = np.square(f).reshape(len(f), -1).sum(axis=1)
+    order = np.lexsort([-squares, -counts * squares])
+    return sorted(map(int, order[:most]))

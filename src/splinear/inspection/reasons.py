@@ -75,6 +75,8 @@ class Reasons:
         NaN where there is none.
     probability_of : str
         The class that `probability` belongs to.
+    mean_of : str
+        The target, if the score is the logarithm of its mean; empty otherwise.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Reasons:
     prediction: str
     probability: float
     probability_of: str
+    mean_of: str = ""
 
     @property
     def headline(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 LONGEST = 32  # characters of a name
+DOTS = "\u2026"  # for what is left out
+_MARKS = " /_-.,:;"  # between words
 _MOST_DIGITS = 15  # of an integer that is written out
 _LONG = 10_000  # from here on, thousands are separated
 _ROUNDING = 1e-9  # of a logarithm
@@ -38,19 +41,59 @@ _NOTHING = 5e-4  # of the largest number of a column: smaller ones are shown as 
 
 def shortened(text: str, most: int = LONGEST) -> str:
     """Return a text, truncated to `most` characters."""
-    return text if len(text) <= most else text[: most - 1] + "\u2026"
+    return text if len(text) <= most else text[: most - 1] + DOTS
 
 
 def told_apart(texts: Sequence[str], most: int = LONGEST) -> list[str]:
-    """Return texts of at most `most` characters, truncated in the middle if their ends differ."""
-    short = [shortened(text, most) for text in texts]
-    if len(set(short)) == len(set(texts)):
-        return short
+    """Return texts of at most `most` characters, of which different ones stay different.
+
+    Long texts are truncated at their ends; if that makes two of them equal, in the middle; and if
+    that does too, what all long ones have in common is left out, on both sides. Where even that is
+    not enough, they are numbered.
+    """
+    long = {text for text in texts if len(text) > most}
+    n_different, common = len(set(texts)), os.path.commonprefix
+    start = len(common(list(long)))
+    end = len(common([text[start:][::-1] for text in long]))
+    for way in (_without_end, _without_middle, lambda text, m: _differing(text, m, start, end)):
+        short = [way(text, most) if text in long else text for text in texts]
+        if len(set(short)) == n_different:
+            return short
+    return _numbered(texts, most)
+
+
+def _without_end(text: str, most: int) -> str:
+    return text[: most - 1] + DOTS
+
+
+def _without_middle(text: str, most: int) -> str:
     tail = (most - 1) // 2
-    return [
-        text if len(text) <= most else text[: most - 1 - tail] + "\u2026" + text[len(text) - tail :]
-        for text in texts
-    ]
+    return text[: most - 1 - tail] + DOTS + text[len(text) - tail :]
+
+
+def _differing(text: str, most: int, start: int, end: int) -> str:
+    """Return a text without its first `start` and last `end` characters, as far as room is short.
+
+    The word in which the difference ends is kept, and that before the difference.
+    """
+    room = max(most - 2, 1)
+    middle, after = text[start : len(text) - end], text[len(text) - end :]
+    if len(middle) > room:
+        return DOTS + _without_middle(middle, most - 1)
+    middle += after[: min((k for mark in _MARKS if (k := after.find(mark)) >= 0), default=end)]
+    middle = middle[:room]
+    before = text[max(0, start - (room - len(middle))) : start]
+    before = before[max(before.rfind(mark, 0, -1) for mark in _MARKS) + 1 :]
+    left = DOTS if len(before) < start else ""
+    return left + before + middle + DOTS
+
+
+def _numbered(texts: Sequence[str], most: int) -> list[str]:
+    """Return texts with a number behind those that cannot be told apart otherwise."""
+    places = {text: k + 1 for k, text in enumerate(dict.fromkeys(texts))}
+    room = max(most - len(f" ({len(places)})"), 2)
+    return [text if len(text) <= most else f"{shortened(text, room)} ({places[text]})"
+            for text in texts]  # fmt: skip
 
 
 def printable(text: str) -> str:

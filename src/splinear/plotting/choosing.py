@@ -21,22 +21,42 @@ from splinear.inspection.naming import (
     output_of,
     pair_of,
 )
-from splinear.inspection.ranking import importances
+from splinear.inspection.ranking import importances, widest_outputs
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.plotting.curve import Curve
 from splinear.plotting.drawing import MOST_BANDS
 from splinear.plotting.panels import MOST_LEVELS, Evaluate, make_panel
 from splinear.plotting.request import at_least_one, horizontal_of, shares_of
+from splinear.plotting.style import LINES
 from splinear.plotting.surfaces import Surface, make_surface
 from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["Asked", "PanelOptions", "make_panels"]
+__all__ = ["Asked", "Chosen", "PanelOptions", "choose_classes", "choose_terms", "make_panels"]
 
 _MOST_CELLS = 100  # of a heat map, along each number
+_PLACES = 200  # at which the range of a curve is measured, besides its knots
 
 Asked: TypeAlias = int | str | tuple[int | str, int | str]  # one feature, or two
 # A term, its place among all, and its feature; of a surface, that along the horizontal axis.
-Chosen: TypeAlias = tuple[int, int, FittedTerm | FittedPair]
+_Found: TypeAlias = tuple[int, int, FittedTerm | FittedPair]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A term that has a panel.
+
+    Attributes
+    ----------
+    term : FittedTerm or FittedPair
+    feature : int
+        Of a surface, that along the horizontal axis.
+    share : float
+        The term's part of the sum of all importances.
+    """
+
+    term: FittedTerm | FittedPair
+    feature: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -46,8 +66,6 @@ class PanelOptions:
     `names` are those of all features, `lines` those of the classes where there are several.
     """
 
-    features: Sequence[Asked] | None
-    top: int
     names: list[str]
     lines: Sequence[str]
     target: object
@@ -56,25 +74,68 @@ class PanelOptions:
     band: BandKind | None
 
 
+def choose_terms(
+    estimator: AdditiveEstimator,
+    X: Input,
+    features: Sequence[Asked] | None,
+    top: int,
+    names: list[str],
+    target: object,
+) -> list[Chosen]:
+    """Return the terms that have a panel: those that the user named, or those that matter most."""
+    deviations = importances(estimator, X, target=target, by="term")
+    shares = shares_of(deviations)
+    if features is None:
+        # a surface of several outputs would be a panel for each
+        one = isinstance(output_of(estimator, target), int)
+        found = _most_important(estimator, deviations, at_least_one(top), one)
+    else:
+        found = _named(estimator, features, names)
+    return [Chosen(term, j, float(shares[at])) for at, j, term in found]
+
+
+def choose_classes(
+    estimator: AdditiveEstimator, chosen: Sequence[Chosen], target: object
+) -> tuple[object, int]:
+    """Return the target, or if it is None and classes are too many, those that matter most.
+
+    Return, too, how many classes are left out that way.
+    """
+    n_outputs = len(estimator.intercept_)
+    if target is not None or n_outputs <= len(LINES) or not chosen:
+        return target, 0
+    heights = [_at_nodes(each.term) for each in chosen]
+    classes: list[object] = estimator.classes_.tolist()
+    return [classes[k] for k in widest_outputs(heights, len(LINES))], n_outputs - len(LINES)
+
+
+def _at_nodes(term: FittedTerm | FittedPair) -> Floats:
+    """Return what a term adds where its extremes are, about: (n_places, n_outputs)."""
+    if isinstance(term, FittedPair):
+        first, second = (
+            np.arange(float(len(levels))) if levels is not None else np.asarray(chain.knots)
+            for chain, levels in zip(term.chains, term.levels, strict=True)
+        )
+        x, z = np.meshgrid(first, second)
+        return np.asarray(term.evaluate(x.ravel(), z.ravel()))
+    if term.levels is not None:
+        return np.asarray(term.evaluate(np.arange(len(term.levels), dtype=np.float64)))
+    even = np.linspace(term.lo, term.hi, _PLACES)
+    return np.asarray(term.evaluate(np.clip(np.append(term.knots, even), term.lo, term.hi)))
+
+
 def make_panels(
-    estimator: AdditiveEstimator, X: Input, wanted: PanelOptions
+    estimator: AdditiveEstimator, X: Input, chosen: Sequence[Chosen], wanted: PanelOptions
 ) -> list[Curve | Surface]:
     """Compute what the panels show."""
-    deviations = importances(estimator, X, target=wanted.target, by="term")
-    if wanted.features is None:
-        one = not wanted.lines  # a surface of several outputs would be a panel for each
-        terms = _most_important(estimator, deviations, at_least_one(wanted.top), one)
-    else:
-        terms = _chosen(estimator, wanted.features, wanted.names)
-    shares, table = shares_of(deviations), read_numbers(estimator, X)
-    booleans = boolean_features(estimator, X)
+    table, booleans = read_numbers(estimator, X), boolean_features(estimator, X)
     out: list[Curve | Surface] = []
-    for at, j, term in terms:
-        share = float(shares[at])
+    for each in chosen:
+        term, j = each.term, each.feature
         if isinstance(term, FittedTerm):
-            out.append(_curve(estimator, term, table, share, wanted, j in booleans))
+            out.append(_curve(estimator, term, table, each.share, wanted, j in booleans))
         else:
-            out += _surfaces(estimator, term, table, share, wanted, j, booleans)
+            out += _surfaces(estimator, term, table, each.share, wanted, j, booleans)
     return out
 
 
@@ -136,11 +197,11 @@ def _half_of(
 
 def _most_important(
     estimator: AdditiveEstimator, deviations: Floats, top: int, surfaces: bool
-) -> list[Chosen]:
+) -> list[_Found]:
     """Return the terms of highest importance, features that were dropped left out."""
     n, pairs = estimator.n_features_in_, estimator.terms_.pairs
 
-    def found() -> Iterator[Chosen]:
+    def found() -> Iterator[_Found]:
         for at in np.argsort(-deviations, kind="stable").tolist():
             if at >= n:
                 if surfaces:
@@ -151,15 +212,15 @@ def _most_important(
     return list(islice(found(), top))
 
 
-def _chosen(
+def _named(
     estimator: AdditiveEstimator,
     features: Sequence[Asked],
     names: list[str],
-) -> list[Chosen]:
+) -> list[_Found]:
     """Return the terms of the features, and of the pairs of features, that the user named."""
     check_listed(features)
     pairs = [pair.features for pair in estimator.terms_.pairs]
-    out: list[Chosen] = []
+    out: list[_Found] = []
     for name in features:
         if isinstance(name, tuple | list):
             j, _, pair = pair_of(estimator, name, names)

@@ -29,8 +29,8 @@ class ContributionsDisplay:
     The numbers beside them are what each term adds and, where the model has a posterior, its
     standard error, which whiskers also show. Terms are sorted by size, with the values of the row
     below their names; the smallest are summed in one bar. For two classes the upper axis has the
-    probabilities that belong to the scores. Make a display with :meth:`from_estimator`, or by
-    `explain(model, X).plot(row)`.
+    probabilities that belong to the scores, and under a log link the means. Make a display with
+    :meth:`from_estimator`, or by `explain(model, X).plot(row)`.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Curve:
         Names of the levels of a categorical feature, or of the two values of a number; empty for
         other numbers.
     n_hidden : int
-        Levels that there was no room for, the rarest ones.
+        Levels that there was no room for: those that matter least.
     f_missing : float, ndarray of shape (n_lines,) or None
         What a missing value adds, if a numeric feature had missing values in training.
     n_missing : int
@@ -121,6 +121,10 @@ class Words:
         Names of the lines, where a panel has several; empty otherwise.
     axis : str
         What the height of a curve is.
+    is_factor : bool
+        Whether heights are logarithms of factors, and marked as factors.
+    n_hidden : int
+        Classes that have no line, because there are too many.
 
     Examples
     --------
@@ -133,3 +137,13 @@ class Words:
     down: str = "lowers the score"
     lines: tuple[str, ...] = ()
     axis: str = "contribution to the score"
+    is_factor: bool = False
+    n_hidden: int = 0
+
+    @property
+    def note(self) -> str:
+        """Say that some classes are not drawn; empty if all are."""
+        if not self.n_hidden:
+            return ""
+        n = len(self.lines)
+        return f"{n} of {n + self.n_hidden} classes: those that matter most"

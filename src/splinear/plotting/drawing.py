@@ -10,7 +10,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.plotting.curve import MISSING_AFTER, Curve
 from splinear.plotting.fitting import fit_levels, fit_title
-from splinear.plotting.scales import mark_numbers, n_marks_between
+from splinear.plotting.scales import height_marks, mark_numbers, n_marks_between
 from splinear.plotting.style import DOWN, FAINT, INK, MUTED, UP, Style, line_style, room
 
 if TYPE_CHECKING:
@@ -80,13 +80,16 @@ def _weighted_ends(f: Floats, counts: Floats) -> tuple[float, float]:
     return float(f[order[low]]), float(f[order[min(high, len(f) - 1)]])
 
 
-def draw_panel(ax: Axes, curve: Curve, limits: tuple[float, float]) -> list[Drawn]:
-    """Draw one panel and return the line of each class, or its bars."""
+def draw_panel(
+    ax: Axes, curve: Curve, limits: tuple[float, float], *, is_factor: bool = False
+) -> list[Drawn]:
+    """Draw one panel and return the line of each class, or its bars.
+
+    `is_factor`: heights are logarithms, and marked as factors.
+    """
     low, high = limits
     ax.set_ylim(low - (high - low) * _STRIP / (1.0 - _STRIP), high)
-    mark_numbers(ax.yaxis, 5, whole=False)
-    ticks = np.asarray(ax.yaxis.get_major_locator().tick_values(low, high))
-    ax.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
+    ax.set_yticks(*height_marks(low, high, is_factor=is_factor))
     after = 0.0 if curve.f_missing is None else MISSING_AFTER
     curve.scale.apply(ax, float(curve.x[0]), float(curve.x[-1]), 1.3 * after)
     _dress(ax, curve)
@@ -142,7 +145,9 @@ def _draw_levels(ax: Axes, curve: Curve) -> list[Drawn]:
     ax.set_xlim(-0.6, len(curve.x) - 0.4)
     fit_levels(ax, curve.x, curve.levels)
     if curve.n_hidden:
-        ax.set_xlabel(f"and {curve.n_hidden} rarer ones", color=MUTED, fontsize=9, loc="right")
+        n = len(curve.levels)
+        note = f"{n} of {n + curve.n_hidden:,} levels: those that matter most"
+        ax.set_xlabel(note, color=MUTED, fontsize=9, loc="right")
     lines, none = curve.lines, [None] * len(curve.lines)
     halves: Sequence[Floats | None] = curve.halves or none
     width = _BARS / len(lines)

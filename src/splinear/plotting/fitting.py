@@ -110,15 +110,17 @@ def fit_levels(ax: Axes, places: Floats, levels: Sequence[str]) -> None:
     turned: Style = {"rotation": _ANGLE, "ha": "right", "rotation_mode": "anchor", "fontsize": 9}
     tall = labels[0].get_window_extent().height
     n_lines = 2 if slot * np.sin(np.radians(_ANGLE)) > 2.0 * tall else 1
-    ax.set_xticks(places, [_in_lines(level, n_lines) for level in levels], **turned, **AS_IT_IS)
+    short = told_apart(levels, _LONGEST)
+    texts = [_in_lines(*names, n_lines) for names in zip(levels, short, strict=True)]
+    ax.set_xticks(places, texts, **turned, **AS_IT_IS)
 
 
-def _in_lines(name: str, most: int) -> str:
-    """Return the name of a level in lines of few letters, or cut."""
+def _in_lines(name: str, short: str, most: int) -> str:
+    """Return the name of a level in lines of few letters, or as it is if it is shortened."""
     if len(name) <= _LINE:
         return name
     found = wrapped(name, lambda line: len(line) <= _LINE, most)
-    return cut(name, lambda line: len(line) <= _LONGEST) if found is None else found
+    return short if found is None else found
 
 
 def look_flat(ax: Axes, f: Floats) -> bool:
@@ -140,7 +142,7 @@ def name_lines(ax: Axes, x: float, heights: Floats, names: Sequence[str]) -> lis
     tall = max(text.get_window_extent().height for text in out)
     to_pixels, to_data = ax.transData, ax.transData.inverted()
     at = np.array([to_pixels.transform((x, height))[1] for height in heights])
-    moved = spread(at, tall, ax.bbox.y0, ax.bbox.y1)
+    moved = spread(at, tall, ax.bbox.y0 + tall / 2, ax.bbox.y1 - tall / 2)
     left = to_pixels.transform((x, 0.0))[0]
     for k, (text, y) in enumerate(zip(out, moved.tolist(), strict=True)):
         height = float(to_data.transform((left, y))[1])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import Floats
-from splinear.inspection.text import shortened, told_apart
+from splinear.inspection.text import fixed, shortened, told_apart
 from splinear.plotting.curve import Words
 from splinear.plotting.fitting import fit_title
-from splinear.plotting.scales import compact
+from splinear.plotting.scales import compact, height_marks, mark_numbers, texts_of
 from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 from splinear.plotting.surfaces import Side, Surface
 
@@ -46,7 +46,8 @@ _HEAT, _ABOVE = (0.0, 0.0, 0.79, 0.84), (0.0, 0.855, 0.79, 0.145)
 _BESIDE, _BAR = (0.805, 0.0, 0.105, 0.84), (0.95, 0.0, 0.03, 0.84)
 _BAR_OF_PANEL = (1.02, 0.0, 0.04, 1.0)
 _NICE = (1, 2, 5, 10)  # steps between ticks
-_MOST_NUMBERS = 150  # written into cells
+_MOST_NUMBERS, _MOST_NUMBERS_OF_PANEL = 150, 25  # written into cells
+_DIGITS_OF_FACTORS = 3
 _HATCH = "////"
 _SHORT, _CLOSE = 0.15, 0.12  # of lines and labels, as shares of an axis
 
@@ -73,22 +74,31 @@ def draw_surface(ax: Axes, surface: Surface, limit: float) -> QuadMesh:
     )
     mesh.set(alpha=np.nan_to_num(alpha).T)
     _shade(ax, surface)
+    _part_cells(ax, surface)
     _name_axis(ax.xaxis, surface.x, turned=True)
     _name_axis(ax.yaxis, surface.z, turned=False)
     ax.set_xlim(*_all_edges(surface.x)[[0, -1]])
     ax.set_ylim(*_all_edges(surface.z)[[0, -1]])
-    ax.spines[:].set_visible(False)
+    ax.spines[:].set(color=FAINT, linewidth=0.6)  # a surface near 0 is white on white
     ax.tick_params(colors=MUTED, length=0)
     return mesh
 
 
-def draw_heat_panel(ax: Axes, surface: Surface, limit: float, unit: str) -> QuadMesh:
-    """Draw a surface as one panel of several, with a scale of colors, and return the heat map."""
+def draw_heat_panel(
+    ax: Axes, surface: Surface, all_of_them: Sequence[Surface], words: Words
+) -> QuadMesh:
+    """Draw a surface as one panel of several, and return the heat map.
+
+    Its scale of colors is that of all surfaces of the figure, and drawn in the same way.
+    """
+    limit = common_height(all_of_them)
     mesh = draw_surface(ax, surface, limit)
-    draw_contours(ax, surface, limit, labels=False)
+    draw_contours(ax, surface, limit, labels=False, is_factor=words.is_factor)
+    if surface.f.size <= _MOST_NUMBERS_OF_PANEL:
+        draw_values(ax, surface, limit, is_factor=words.is_factor)
     ax.tick_params(labelsize=9)
     fit_title(ax, surface.name, surface.share)
-    draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, surface, limit, unit)
+    draw_color_bar(ax.inset_axes(_BAR_OF_PANEL), mesh, all_of_them, words)
     return mesh
 
 
@@ -125,6 +135,16 @@ def _shade(ax: Axes, surface: Surface) -> None:
             ax.add_patch(ground)
 
 
+def _part_cells(ax: Axes, surface: Surface) -> None:
+    """Draw lines between the cells of levels, so that equal ones are not taken for one."""
+    style: Style = {"colors": "white", "lw": 1.0, "zorder": 1.4}
+    across, up = (_all_edges(side)[[0, -1]] for side in (surface.x, surface.z))
+    if surface.x.is_discrete:
+        ax.vlines(surface.x.edges[1:-1], *up, **style)
+    if surface.z.is_discrete:
+        ax.hlines(surface.z.edges[1:-1], *across, **style)
+
+
 def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
     """Write the names of levels, or numbers, and that of missing values."""
     from matplotlib.ticker import MaxNLocator
@@ -139,7 +159,7 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
     axis.set_label_text(name, color=INK, **AS_IT_IS)
     has_long_numbers = turned and np.abs(side.edges).max() >= 1e4
     is_whole = bool((np.diff(side.edges) == 1.0).all())
-    locator = MaxNLocator(3 if has_long_numbers else 6, steps=_NICE, integer=is_whole)
+    n_marks = 3 if has_long_numbers else 6
     if side.levels:
         ticks, labels = side.middles, told_apart(side.levels, 26)
     elif not side.scale.is_linear:
@@ -147,11 +167,12 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
         ticks, labels = side.scale.forward(np.array(marks)), [compact(x) for x in marks]
     elif side.has_missing:
         lo, hi = side.edges[[0, -1]]
+        locator = MaxNLocator(n_marks, steps=_NICE, integer=is_whole)
         ticks = np.asarray(locator.tick_values(lo, hi))
         ticks = ticks[(ticks >= lo) & (ticks <= hi)]
-        labels = list(axis.get_major_formatter().format_ticks(ticks.tolist()))
+        labels = texts_of(ticks)
     else:
-        axis.set_major_locator(locator)
+        mark_numbers(axis, n_marks, whole=is_whole)
         return
     if side.has_missing:
         ticks = np.append(ticks, _all_edges(side)[-2:].mean())
@@ -163,19 +184,18 @@ def _name_axis(axis: Axis, side: Side, *, turned: bool) -> None:
 
 
 def draw_contours(
-    ax: Axes, surface: Surface, limit: float, *, labels: bool
+    ax: Axes, surface: Surface, limit: float, *, labels: bool, is_factor: bool = False
 ) -> QuadContourSet | None:
-    """Draw lines of equal height where rows lie near; there are none between levels.
+    """Draw lines of equal height where rows lie near; there are none between discrete values.
 
     `labels`: the longest line of every height tells it.
     """
-    from matplotlib.ticker import MaxNLocator
-
-    if surface.x.levels or surface.z.levels:
+    if surface.x.is_discrete or surface.z.is_discrete:
         return None
     x, z = surface.x.middles, surface.z.middles
     f = np.ma.masked_where(~surface.supported, surface.f)[: len(x), : len(z)]
-    heights = np.asarray(MaxNLocator(5, steps=_NICE, symmetric=True).tick_values(-limit, limit))
+    heights, texts = height_marks(-limit, limit, is_factor=is_factor)
+    names = dict(zip(heights.tolist(), texts, strict=True))
     heights = heights[(heights > f.min()) & (heights < f.max())] if f.count() else heights[:0]
     if min(f.shape) < 2 or not heights.size:
         return None
@@ -183,17 +203,18 @@ def draw_contours(
     if labels:
         places = _label_places(lines, np.array([x[-1] - x[0], z[-1] - z[0]]))
         if places:
-            ax.clabel(lines, manual=places, fontsize=8, colors=INK)
+            ax.clabel(lines, manual=places, fontsize=8, colors=INK, fmt=names)
     return lines
 
 
 def draw_unclear(ax: Axes, surface: Surface) -> None:
-    """Hatch where the surface may be 0."""
-    x, z = surface.x.middles, surface.z.middles
-    where = surface.hatched[: len(x), : len(z)]
-    if min(where.shape) < 2 or not where.any():
+    """Hatch the cells where the surface may be 0."""
+    where = surface.hatched[: len(surface.x.middles), : len(surface.z.middles)]
+    if not where.any():
         return
-    inside = ax.contourf(x, z, where.T.astype(float), [0.5, 1.5], colors="none", hatches=[_HATCH])
+    x, z = (np.repeat(side.edges, 2)[1:-1] for side in (surface.x, surface.z))
+    cells = np.repeat(np.repeat(where, 2, axis=0), 2, axis=1).T.astype(float)
+    inside = ax.contourf(x, z, cells, [0.5, 1.5], colors="none", hatches=[_HATCH])
     inside.set(edgecolor=FAINT, linewidth=0.0)
 
 
@@ -212,7 +233,7 @@ def _label_places(lines: QuadContourSet, lengths: Floats) -> list[tuple[float, f
     return out
 
 
-def draw_values(ax: Axes, surface: Surface, limit: float) -> None:
+def draw_values(ax: Axes, surface: Surface, limit: float, *, is_factor: bool = False) -> None:
     """Write the heights into the cells of two categories, where rows lie near."""
     if not (surface.x.levels and surface.z.levels) or surface.f.size > _MOST_NUMBERS:
         return
@@ -227,7 +248,10 @@ def draw_values(ax: Axes, surface: Surface, limit: float) -> None:
         f = round(float(surface.f[j, k]), n_digits) + 0.0  # no negative zero
         color = "white" if abs(f) > 0.7 * limit else INK
         style: Style = {"ha": "center", "va": "center", "fontsize": 8, "color": color}
-        ax.text(x[j], z[k], f"{f:+.{n_digits}f}".replace("-", "\N{MINUS SIGN}"), **style)
+        text = fixed(f, n_digits, plus=True).replace("-", "\N{MINUS SIGN}")
+        if is_factor:
+            text = f"\N{MULTIPLICATION SIGN}{np.exp(surface.f[j, k]):.{_DIGITS_OF_FACTORS}g}"
+        ax.text(x[j], z[k], text, **style)
 
 
 def divide(ax: Axes) -> tuple[Axes, Axes, Axes, Axes]:
@@ -263,21 +287,22 @@ def _bars(side: Side) -> tuple[Floats, Floats, Floats]:
     return middles, counts, widths
 
 
-def draw_color_bar(ax: Axes, mesh: QuadMesh, surface: Surface, limit: float, unit: str) -> Colorbar:
-    """Draw the scale of colors, which ends at -limit and limit, into axes, and say its unit."""
-    from matplotlib.ticker import MaxNLocator
-
+def draw_color_bar(ax: Axes, mesh: QuadMesh, surfaces: Sequence[Surface], words: Words) -> Colorbar:
+    """Draw the scale of colors of these surfaces into axes, and say its unit."""
     extend = {(True, True): "both", (True, False): "max", (False, True): "min"}
-    beyond = bool(surface.f.max() > limit), bool(surface.f.min() < -limit)
+    limit = common_height(surfaces)
+    beyond = any(s.f.max() > limit for s in surfaces), any(s.f.min() < -limit for s in surfaces)
     bar = ax.figure.colorbar(
         mesh,
         cax=ax,
-        ticks=MaxNLocator(5, steps=_NICE, symmetric=True),
         extend=extend.get(beyond, "neither"),
         extendfrac=0.03,
     )
+    places, texts = height_marks(-limit, limit, is_factor=words.is_factor)
+    bar.set_ticks(places.tolist(), labels=texts)
+    bar.minorticks_off()
     bar.outline.set_visible(False)
-    bar.set_label(unit, color=INK, **AS_IT_IS)
+    bar.set_label(words.axis, color=INK, **AS_IT_IS)
     ax.tick_params(colors=MUTED, length=0, labelsize=9)
     return bar
 

@@ -60,7 +60,9 @@ class PairDisplay:
 
     The levels of a category are rows or columns, in the order of their own effects, or in their own
     order if the category is ordered; of more than 20 the most frequent are shown. The same holds
-    for the values of a number with at most six distinct values; whole numbers have one cell each.
+    for the values of a number with few distinct values, at most six, or twelve that are not
+    consecutive; up to 100 whole numbers have one cell each. White lines part the cells of discrete
+    features.
     Missing values are set apart, if there were any in training. A long tail with 0.5 % of the rows
     is cut off, and the axis is labeled accordingly. Make a display with :meth:`from_estimator`.
 
@@ -80,7 +82,7 @@ class PairDisplay:
     mesh_ : QuadMesh
         The heat map. Between values and missing values it has a cell that is masked.
     contours_ : QuadContourSet or None
-        None where a feature has levels.
+        None where a feature has levels, or few whole numbers.
     margins_ : tuple of two Axes
         The histograms, above and to the right.
     color_bar_ : Colorbar
@@ -170,12 +172,14 @@ class PairDisplay:
         self.ax_, above, beside, bar = divide(ax)
         self.figure_, self.bounding_ax_, self.margins_ = ax.figure, ax, (above, beside)
         self.mesh_ = draw_surface(self.ax_, self.surface, limit)
-        self.contours_ = draw_contours(self.ax_, self.surface, limit, labels=True)
+        self.contours_ = draw_contours(
+            self.ax_, self.surface, limit, labels=True, is_factor=self.words.is_factor
+        )
         draw_unclear(self.ax_, self.surface)
-        draw_values(self.ax_, self.surface, limit)
+        draw_values(self.ax_, self.surface, limit, is_factor=self.words.is_factor)
         draw_margins(self.ax_, above, beside, self.surface)
         fit_title(above, self.surface.name, self.surface.share)
-        self.color_bar_ = draw_color_bar(bar, self.mesh_, self.surface, limit, self.words.axis)
+        self.color_bar_ = draw_color_bar(bar, self.mesh_, [self.surface], self.words)
         draw_legend(self.ax_, bar, self.surface, self.words)
         if laid_out:  # now it is known how wide the heat map is
             lay_out(self.figure_)

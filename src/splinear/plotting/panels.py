@@ -13,10 +13,11 @@ from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.curves import check_n_points, sides_of
 from splinear.inspection.naming import Output
+from splinear.inspection.ranking import levels_that_matter
 from splinear.model.fitted import FittedTerm
 from splinear.model.group import Extrapolation
 from splinear.plotting.curve import Curve
-from splinear.plotting.scales import LINEAR, Scale, choose_scale, compact
+from splinear.plotting.scales import LINEAR, Scale, choose_scale, value_names
 from splinear.plotting.style import room
 
 __all__ = ["MOST_LEVELS", "Evaluate", "cells", "make_panel"]
@@ -156,7 +157,7 @@ def _bars_of(term: FittedTerm, values: Floats, is_boolean: bool) -> _Bars | None
         return _Bars([*(str(bool(x)) for x in numbers), *gap], [*numbers, *nothing], True)
     if not term.lo < term.hi or not np.isin(values[~np.isnan(values)], ends).all():
         return None
-    return _Bars([*map(compact, ends), *gap], [*ends, *nothing], True)
+    return _Bars([*value_names(ends), *gap], [*ends, *nothing], True)
 
 
 def _distinct_names(names: list[str]) -> list[str]:
@@ -174,16 +175,17 @@ def _make_levels(
     share: float,
     mean: Floats | float,
 ) -> Curve:
-    """Compute the panel of a feature with bars: its most frequent values.
+    """Compute the panel of a feature with bars: the values that matter most.
 
     They are in the order of their effects, with several lines those on the steepest one; of an
     ordered category, and of numbers, in their own order.
     """
     f, counts = curve(bars.numbers), bars.count(values)
-    shown = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    own_mean = np.average(f, axis=0, weights=counts) if counts.any() else f.mean(axis=0)
+    shown = np.array(levels_that_matter(f - own_mean, counts, MOST_LEVELS))
     lines = f[shown].reshape(len(shown), -1)
     by_effect = lines[:, np.argmax(np.ptp(lines, axis=0))]
-    shown = np.sort(shown) if bars.in_order else shown[np.argsort(by_effect, kind="stable")]
+    shown = shown if bars.in_order else shown[np.argsort(by_effect, kind="stable")]
     x = np.arange(float(len(shown)))
     return Curve(
         name,

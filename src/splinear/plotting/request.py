@@ -9,6 +9,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.inspection.naming import (
     feature_names,
+    mean_of,
     names_of_classes,
     output_of,
     score_unit,
@@ -63,11 +64,14 @@ def words_of(
     target: object,
     class_names: Sequence[str] | None,
     target_name: str,
+    n_hidden: int = 0,
 ) -> Words:
-    """Say what the curves and surfaces of a model mean."""
+    """Say what the curves and surfaces of a model mean; `n_hidden` classes are not drawn."""
     if isinstance(estimator, RegressionEstimator):
-        axis = f"effect on {score_unit(estimator, target_name)}"
-        return Words(f"raises {target_name}", f"lowers {target_name}", axis=axis)
+        mean = mean_of(estimator, target_name)
+        axis = f"factor on the mean of {mean}" if mean else f"effect on {target_name}"
+        up, down = f"raises {target_name}", f"lowers {target_name}"
+        return Words(up, down, axis=axis, is_factor=bool(mean))
     names = list(names_of_classes(estimator, class_names).values())
     output = output_of(estimator, target)
     if isinstance(output, int):
@@ -77,13 +81,12 @@ def words_of(
         return Words(f"speaks for {name}", against, axis=_effect(estimator, name))
     chosen = [names[-1]] if len(estimator.intercept_) == 1 else _some(names, output)
     if len(chosen) > len(LINES):
-        example = estimator.classes_.tolist()[:2]
         raise ValueError(
-            f"{len(chosen)} classes are too many for one panel, which has at most {len(LINES)} "
-            f"lines; choose one by target, for example target={example[0]!r}, or some, "
-            f"target={example!r}."
+            f"target names {len(chosen)} classes, but a panel has at most {len(LINES)} lines: name "
+            f"fewer, or none for the {len(LINES)} classes that matter most."
         )
-    return Words(lines=tuple(chosen), axis=_effect(estimator, "each class"))
+    axis = _effect(estimator, "each class")
+    return Words(lines=tuple(chosen), axis=axis, n_hidden=n_hidden)
 
 
 def _effect(estimator: AdditiveEstimator, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["LINEAR", "Scale", "choose_scale", "compact", "mark_numbers", "n_marks_between"]
+__all__ = [
+    "LINEAR",
+    "Scale",
+    "choose_scale",
+    "compact",
+    "height_marks",
+    "mark_numbers",
+    "marks_of_exponentials",
+    "n_marks_between",
+    "texts_of",
+    "value_names",
+]
 
 _BULK = (0.1, 0.9)  # quantiles between which most rows lie
 _ENOUGH = 0.2  # the share of a linear axis that these need at least
@@ -33,6 +45,9 @@ _LEAST_OF_UNIT = 1e7  # where a unit makes such a number shorter
 _MARKS = 5  # along an axis
 _LETTERS = 20  # of the long numbers for which an axis has room
 _SHORTEST = [1, 2, 5, 10]  # steps between long numbers
+_FEWEST_ROUND, _MOST_ROUND = 3, 7  # round numbers along a logarithmic axis
+_MOST_DECADES = 200  # from one mark to the next
+_LOGARITHMS = (-700.0, 700.0)  # of numbers that can be represented
 
 
 @dataclass(frozen=True)
@@ -164,6 +179,69 @@ def compact(x: float) -> str:
         if size >= max(unit, _LEAST_LONG) and size < _LEAST_HUGE:
             return f"{x / unit:g}{letter}".replace("-", "\N{MINUS SIGN}")
     return f"{x:g}".replace("-", "\N{MINUS SIGN}")
+
+
+def value_names(values: Sequence[float]) -> list[str]:
+    """Return numbers that are values, not places on a scale, as text: 28,250 rather than 28.25k."""
+    for digits in (4, 6, 9):
+        names = [number(float(x), digits) for x in values]
+        if len(set(names)) == len(names):
+            break
+    else:
+        names = [f"{float(x):,}" for x in values]
+    return [name.replace("-", "\N{MINUS SIGN}") for name in names]
+
+
+def texts_of(marks: AnyArray) -> list[str]:
+    """Return the texts of marks, with the digits that tell them apart."""
+    return [_mark(x, list(marks)) for x in marks]
+
+
+def height_marks(low: float, high: float, *, is_factor: bool) -> tuple[Floats, list[str]]:
+    """Return where effects from low to high are marked, and the texts there.
+
+    Effects that are added to a logarithm are marked as factors: x0.5, x1, x2.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    if is_factor:
+        places, texts = marks_of_exponentials(low, high)
+        return places, ["\N{MULTIPLICATION SIGN}" + text for text in texts]
+    places = np.asarray(MaxNLocator(_MARKS).tick_values(low, high))
+    places = places[(places >= low) & (places <= high)]
+    return places, texts_of(places)
+
+
+def marks_of_exponentials(low: float, high: float) -> tuple[Floats, list[str]]:
+    """Return where logarithms of round numbers lie between low and high, and these numbers."""
+    places = np.log(_round_numbers(low, high))
+    for digits in range(3, 16):
+        texts = [compact(float(f"{x:.{digits}g}")) for x in np.exp(places)]
+        if len(set(texts)) == len(texts):
+            break
+    return places, texts
+
+
+def _round_numbers(low: float, high: float) -> Floats:
+    """Return round numbers from exp(low) to exp(high): 1, 2, 5, 10, ..., or fewer, or more."""
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = np.clip([low, high], *_LOGARITHMS).tolist()
+    air = 1e-9 * (high - low)
+    exponents = np.arange(np.floor(low / np.log(10.0)), np.ceil(high / np.log(10.0)) + 1.0)
+    steps = [(1.0, 2.0, 5.0), *((1.0,) for _ in range(_MOST_DECADES))]
+    for every, sizes in enumerate(steps):
+        powers = exponents[exponents % max(every, 1) == 0.0]
+        found = np.outer(10.0**powers, sizes).ravel()
+        found = found[(np.log(found) >= low - air) & (np.log(found) <= high + air)]
+        if len(found) <= _MOST_ROUND:
+            break
+    if len(found) < _FEWEST_ROUND and every == 0:
+        locator = MaxNLocator(_MARKS, steps=_SHORTEST)
+        found = np.asarray(locator.tick_values(np.exp(low), np.exp(high)))
+        found = found[found > 0.0]
+        found = found[(np.log(found) >= low - air) & (np.log(found) <= high + air)]
+    return found
 
 
 def mark_numbers(axis: Axis, n_marks: int, *, whole: bool) -> None:

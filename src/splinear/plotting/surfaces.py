@@ -16,13 +16,16 @@ from splinear.inspection.curves import check_n_points
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair
 from splinear.plotting.panels import MOST_CELLS, cells
-from splinear.plotting.scales import LINEAR, Scale, choose_scale
+from splinear.plotting.scales import LINEAR, Scale, choose_scale, value_names
 from splinear.plotting.style import room
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Side", "Surface", "make_surface"]
 
 _FEW_VALUES = 6  # of a numeric feature that is drawn as if they were levels
+_FEW_APART = 12  # of one whose values are no consecutive whole numbers
+_MOST_WHOLE = 100  # whole numbers that have a cell each
+_DISCRETE = 24  # whole numbers, or fewer, between which there is nothing to be seen
 _LEAST_REACH, _MOST_REACH = 0.04, 0.15  # the share of an axis within which rows count as near
 _TAIL = 0.005  # the share of rows beyond either end of the view, if the tail is long
 _LONG = 0.25  # of a tail, in widths of the view without it
@@ -87,6 +90,12 @@ class Side:
     def has_missing(self) -> bool:
         """Whether the last cell is that of missing values."""
         return len(self.values) == len(self.edges)
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether each cell is one of few values, so that there is nothing between two cells."""
+        is_whole = self.scale.is_linear and _all_whole(self.middles)
+        return bool(self.levels) or (is_whole and len(self.middles) <= _DISCRETE)
 
     @property
     def middles(self) -> Floats:
@@ -266,8 +275,10 @@ def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Fl
     there = column[~np.isnan(column)]
     missing = np.full(int(chain.has_missing), np.nan)
     n_missing = len(column) - len(there)
-    if len(knots) <= _FEW_VALUES and np.isin(there, knots).all():
-        edges, labels = np.arange(len(knots) + 1.0) - 0.5, tuple(f"{x:g}" for x in knots)
+    are_apart = bool((np.diff(knots) != 1.0).any())
+    few = _FEW_APART if are_apart or not _all_whole(knots) else _FEW_VALUES
+    if len(knots) <= few and np.isin(there, knots).all():
+        edges, labels = np.arange(len(knots) + 1.0) - 0.5, tuple(value_names(knots.tolist()))
         counts = (there[:, None] == knots).sum(axis=0).astype(float)
         values = np.append(knots, missing)
         return column, Side(name, edges, values, edges, counts, labels, n_missing=n_missing)
@@ -285,6 +296,10 @@ def _numbers(chain: Chain, column: Floats, name: str, n_points: int) -> tuple[Fl
     )
 
 
+def _all_whole(values: Floats) -> bool:
+    return bool((values == np.round(values)).all())
+
+
 def _of_booleans(side: Side) -> Side:
     """Return the side of a feature that holds True and False with these as names of its cells."""
     return replace(side, levels=("False", "True")) if side.levels == ("0", "1") else side
@@ -299,8 +314,7 @@ def _divided(
         left, right = map(float, ends)
         return np.linspace(left, right, n_points + 1), np.linspace(left, right, MOST_CELLS + 1)
     bins = cells(values[(values >= lo) & (values <= hi)], np.array([lo, hi]))
-    is_whole = bool(len(values)) and bool((values == np.round(values)).all())
-    if is_whole and hi - lo < n_points:
+    if len(values) and _all_whole(values) and hi - lo < _MOST_WHOLE:
         return np.arange(np.ceil(lo) - 0.5, np.floor(hi) + 1.0), bins
     return steps(lo, hi, n_points + 1), bins
 

@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 from splinear._types import Floats
 from splinear.inspection.reasons import Reasons
 from splinear.inspection.text import shortened, told_apart
+from splinear.plotting.scales import mark_numbers, marks_of_exponentials
 from splinear.plotting.style import AS_IT_IS, DOWN, FAINT, INK, MUTED, UP, Style
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _AIR = 0.04  # the share of the width beside the bars
 _MOST_OF_WHISKERS = 0.25  # of the bars' width, on both sides; whiskers are cut off there
 _MARKS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)  # probabilities
 _FINER = (20, 100, 1000)  # parts of 1, at whose ends there are more marks
-_FEWEST_MARKS = 3
+_FEWEST_MARKS, _MARKS_BELOW = 3, 8
 _LEAST_APART = 0.03  # of the marks, as a share of the width, per letter
 _LONGEST = 34  # letters of a name or value
 
@@ -118,6 +119,7 @@ def _dress(ax: Axes, reasons: Reasons) -> None:
     has_errors = any(not np.isnan(error) for *_, error in reasons.lines())
     note = " (whiskers: one standard error)" if has_errors else ""
     ax.set_xlabel(reasons.unit + note, color=INK, fontsize=11, **AS_IT_IS)
+    mark_numbers(ax.xaxis, _MARKS_BELOW, whole=False)
     ax.set_yticks([])
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(FAINT)
@@ -126,6 +128,8 @@ def _dress(ax: Axes, reasons: Reasons) -> None:
     ax.set_axisbelow(True)
     if np.isclose(expit(reasons.score), reasons.probability, rtol=1e-9, atol=0.0):
         _mark_probabilities(ax, reasons.probability_of)
+    elif reasons.mean_of:
+        _mark_above(ax, *marks_of_exponentials(*ax.get_xlim()), f"mean of {reasons.mean_of}")
 
 
 def _mark_probabilities(ax: Axes, name: str) -> None:
@@ -134,9 +138,14 @@ def _mark_probabilities(ax: Axes, name: str) -> None:
     for marks in (_MARKS, *([k / n for k in range(1, n)] for n in _FINER)):
         if len(shown) < _FEWEST_MARKS:
             shown = _shown(marks, shown, *ax.get_xlim())
+    at, texts = np.array([logit(share) for share in shown]), [f"{share:.3g}" for share in shown]
+    _mark_above(ax, at, texts, f"probability of {name}")
+
+
+def _mark_above(ax: Axes, at: Floats, texts: list[str], label: str) -> None:
     top = ax.secondary_xaxis("top")
-    top.set_xticks([float(logit(share)) for share in shown], [f"{share:.3g}" for share in shown])
-    top.set_xlabel(f"probability of {name}", color=MUTED, fontsize=10, labelpad=7, **AS_IT_IS)
+    top.set_xticks(at, texts)
+    top.set_xlabel(label, color=MUTED, fontsize=10, labelpad=7, **AS_IT_IS)
     top.spines["top"].set_visible(False)
     top.tick_params(colors=MUTED, labelsize=10, length=0)
 

@@ -11,6 +11,7 @@ from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection.bands import LEVEL, half_widths, has_band
 from splinear.inspection.curves import sides_of
+from splinear.inspection.ranking import levels_that_matter, widest_outputs
 from splinear.inspection.text import places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
@@ -94,7 +95,7 @@ def _lines(content: Content, f: Floats) -> tuple[Floats, list[str], list[str]]:
     """Return the lines to draw, their names, and a note on those that are left out."""
     if f.shape[1] <= MOST_LINES:
         return f, list(content.outputs), []
-    widest = np.sort(np.argsort(-np.ptp(f, axis=0), kind="stable")[:MOST_LINES])
+    widest = widest_outputs([f], MOST_LINES)
     note = f"Of {f.shape[1]} classes, the {MOST_LINES} for which it matters most are drawn."
     return f[:, widest], [content.outputs[k] for k in widest], [note]
 
@@ -241,7 +242,7 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
         shares[shown], lines, content.unit, least,
     )  # fmt: skip
     if len(shown) < len(names):
-        notes.append(f"The picture has the {len(shown)} most frequent of {len(names):,} levels.")
+        notes.append(f"The picture has the {len(shown)} of {len(names):,} levels that matter most.")
     words = _words(content, term.name, float(f.min()), float(f.max()))
     table = _table(content, term.name, names, f, half)
     order = np.argsort(-shares, kind="stable")[:MOST_ROWS].tolist()
@@ -252,11 +253,11 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
 
 
 def _shown_levels(f: Floats, shares: Floats, n_named: int, *, is_ordered: bool) -> list[int]:
-    """Return the indices of the most frequent levels, in their own order or by effect.
+    """Return the indices of the levels that matter most, in their own order or by effect.
 
     Rare levels and missing values, which follow the first `n_named`, stay last.
     """
-    shown = np.sort(np.argsort(-shares, kind="stable")[:MOST_LEVELS])
+    shown = np.array(levels_that_matter(f, shares, MOST_LEVELS))
     if not is_ordered:
         widest = int(np.argmax(np.ptp(f[shown], axis=0)))
         key = np.where(shown < n_named, -f[shown, widest], np.inf)
