@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from exported_models import CASES, fitted, rows
 from sklearn import metrics
-from sklearn.datasets import load_digits
+from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -554,3 +554,38 @@ def test_sparse_tables(tmp_path: Path) -> None:
     text, page = written(tmp_path, model, X, y)
     check_structure(text, page)
     assert "30 more terms" in page.words
+
+
+def quality_of(page: Page) -> str:
+    return page.words.partition("Quality on test rows")[2].partition("Terms by importance")[0]
+
+
+def test_labels_in_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 5)) < 0.4).astype(float)
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0.5, 1, -1)
+    dump_svmlight_file(X, y, str(tmp_path / "s.svm"))
+    model = AdditiveSVC(C=1.0, random_state=0).fit(tmp_path / "s.svm")
+    page = written(tmp_path, model, tmp_path / "s.svm")[1]
+    assert "Accuracy" in quality_of(page)
+    assert f"{model.score(X, y):.1%}" in quality_of(page)
+
+
+def test_test_rows_in_a_file(tmp_path: Path) -> None:
+    """A file and the name of its column are what fit and score take, too."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"a": rng.normal(size=300), "place": rng.choice(["x", "z"], 300)})
+    data["sold"] = np.where(data["a"] + rng.normal(size=300) > 0, "yes", "no")
+    data.to_parquet(tmp_path / "s.parquet")
+    data.to_csv(tmp_path / "s.csv", index=False)
+    model = AdditiveClassifier(random_state=0).fit(tmp_path / "s.parquet", "sold")
+    in_memory = quality_of(written(tmp_path, model, data[["a", "place"]], data["sold"])[1])
+    assert "Area under ROC" in in_memory
+    for name in ("s.parquet", "s.csv"):
+        assert quality_of(written(tmp_path, model, str(tmp_path / name), "sold")[1]) == in_memory
+    without = written(tmp_path, model, tmp_path / "s.parquet")[1].words
+    assert "Area under ROC" not in without
+    with pytest.raises(ValueError, match="'sol'"):
+        written(tmp_path, model, tmp_path / "s.parquet", "sol")
+    with pytest.raises(ValueError, match="y is the text 'sold'"):
+        written(tmp_path, model, data[["a", "place"]], "sold")
