@@ -227,3 +227,51 @@ def test_nothing_is_wider_than_the_screen(width: int, browser: Any, tmp_path: Pa
     wide = browser.execute_script("return document.documentElement.scrollWidth")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert wide <= width
+
+
+def test_a_threshold_is_moved(browser: Any, tmp_path: Path) -> None:
+    """Counts, precision, recall and cost follow the slider and the costs."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=4000), "b": rng.normal(size=4000)})
+    y = np.where(rng.random(4000) < 1 / (1 + np.exp(6 - 2.5 * X["a"])), EVIL, "ordinary")
+    model = AdditiveClassifier(random_state=0).fit(X, y)
+    opened(browser, tmp_path, model, X, y)
+    p, is_it = model.predict_proba(X)[:, 0], y == EVIL
+
+    def said(name: str) -> str:
+        return str(browser.find_element(By.ID, name).text)
+
+    def check(threshold: float, alarm: float, miss: float) -> None:
+        flagged = p >= threshold
+        hits, alarms = (flagged & is_it).sum(), (flagged & ~is_it).sum()
+        assert said("count-hits") == f"{hits:,}"
+        assert said("count-alarms") == f"{alarms:,}"
+        assert said("count-misses") == f"{is_it.sum() - hits:,}"
+        assert said("count-passed") == f"{(~is_it).sum() - alarms:,}"
+        assert said("line-recall") == f"{hits / is_it.sum():.1%}".replace("%", " %")
+        assert said("line-precision") == f"{hits / (hits + alarms):.1%}".replace("%", " %")
+        cost = alarm * alarms + miss * (is_it.sum() - hits)
+        assert said("line-cost").replace(",", "") == f"{cost:.0f}"
+
+    alarm, miss = (browser.find_element(By.ID, f"cost-{name}") for name in ("alarm", "miss"))
+    for field, value in ((alarm, "20"), (miss, "300")):
+        field.clear()
+        field.send_keys(value)
+    check(0.5, 20, 300)
+    slider = browser.find_element(By.ID, "line-at")
+    slider.send_keys(*[Keys.ARROW_RIGHT] * 12)
+    at = float(said("line-value"))
+    assert at < 0.5
+    check(at, 20, 300)
+    assert slider.get_attribute("aria-valuetext").startswith(f"Threshold {at}")
+    browser.find_element(By.ID, "line-best").click()
+    best = float(said("line-value").split()[0])
+    check(best, 20, 300)
+    cost = int(said("line-cost").replace(",", ""))
+    assert said("line-least").startswith(f"least: {cost:,} at {best}")
+    for other in np.quantile(p, [0.5, 0.8, 0.9, 0.95, 0.99]):
+        flagged = p >= other
+        assert cost <= 20 * (flagged & ~is_it).sum() + 300 * (~flagged & is_it).sum()
+    miss.clear()
+    assert "0 or larger" in said("line-problem")
+    assert browser.get_log("browser") == []

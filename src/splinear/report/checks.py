@@ -16,6 +16,7 @@ __all__ = ["Calibration", "Residuals", "Roc", "calibration", "residuals", "roc",
 
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # quantiles of residuals
 _CELLS = 41
+_LEAST_EVENTS = 5  # per group of rows, if events are rare
 _LEAST_ROWS = 20  # per group of rows, unless there are too few
 
 
@@ -90,18 +91,27 @@ def calibration(scored: Scored) -> list[Calibration]:
     if scored.probability is None:
         return []
     return [
-        _calibrated(scored.classes[k], p, is_it.astype(float), scored.weights, is_share=True)
+        _calibrated(
+            scored.classes[k], p, is_it.astype(float), scored.weights,
+            is_share=True, is_rare=scored.is_rare,
+        )
         for k in scored.positives
         for is_it, p in [scored.one_vs_rest(k)]
-    ]
+    ]  # fmt: skip
 
 
 def _calibrated(
-    name: str, predicted: Floats, observed: Floats, weights: Floats | None, *, is_share: bool
+    name: str,
+    predicted: Floats,
+    observed: Floats,
+    weights: Floats | None,
+    *,
+    is_share: bool,
+    is_rare: bool = False,
 ) -> Calibration:
     w = np.ones(len(predicted)) if weights is None else weights
     found = []
-    for rows in _groups(predicted):
+    for rows in _groups_of_events(predicted, observed) if is_rare else _groups(predicted):
         own, total = w[rows], float(w[rows].sum())
         if not total > 0.0:
             continue
@@ -136,6 +146,23 @@ def _groups(predicted: Floats, most: int = 12) -> list[NDArray[np.intp]]:
     order = np.argsort(predicted, kind="stable")
     n = int(np.clip(len(order) // _LEAST_ROWS, 1, most))
     cuts = np.round(np.linspace(0, len(order), n + 1)).astype(int)[1:-1]
+    in_order = predicted[order]
+    cuts = np.unique(np.searchsorted(in_order, in_order[cuts])) if len(cuts) else cuts
+    return [part for part in np.split(order, cuts) if len(part)]
+
+
+def _groups_of_events(
+    predicted: Floats, observed: Floats, most: int = 12
+) -> list[NDArray[np.intp]]:
+    """Return groups of rows by prediction, in which about as many events are expected.
+
+    Groups of equal size would have no event, but for the last. Where groups end depends on the
+    predictions alone: ends chosen by what was observed would flatter the model.
+    """
+    order = np.argsort(predicted, kind="stable")
+    n = int(np.clip(observed.sum() // _LEAST_EVENTS, 1, most))
+    expected = np.cumsum(predicted[order])
+    cuts = np.searchsorted(expected, expected[-1] * np.arange(1, n) / n)
     in_order = predicted[order]
     cuts = np.unique(np.searchsorted(in_order, in_order[cuts])) if len(cuts) else cuts
     return [part for part in np.split(order, cuts) if len(part)]

@@ -37,19 +37,28 @@ def render(
 ) -> str:
     """Return the page as HTML."""
     environment = _environment()
-    style, script = (_file(name) for name in ("page.css", "page.js"))
+    style = _file("page.css")
+    script = _file("page.js") + _file("threshold.js")
+    events = None if quality is None else quality.events
     panel = what_if(content)
     context: dict[str, object] = {
         "title": title,
         "policy": _policy(style, script),
         "style": style,
         "script": script,
-        "data": _embedded({**panel.data, "reach": _reach(content)}),
+        "data": _embedded(
+            {
+                **panel.data,
+                "reach": _reach(content),
+                "events": None if events is None else events.data(),
+            }
+        ),
         "headline": headline(content),
         "facts": facts(content),
         "parameters": parameters(content.model),
         "versions": versions(),
         "quality": quality,
+        "events": events,
         "test_rows": f"{n_test:,}" if n_test else "",
         "test_hint": "for the measures below" if quality else "for the histograms below",
         "weighted": weighted,

@@ -8,11 +8,13 @@ import numpy as np
 
 from splinear.inspection.text import number
 from splinear.report.checks import Calibration, Roc, calibration, residuals, roc, share_wrong
+from splinear.report.events import Events, events_of
 from splinear.report.measures import Measure, measure
-from splinear.report.numbers import Numbers
+from splinear.report.numbers import Numbers, percent
 from splinear.report.pictures.quality import (
     draw_calibration,
     draw_confusion,
+    draw_precision,
     draw_residual_histogram,
     draw_residuals,
     draw_roc,
@@ -46,26 +48,33 @@ class Quality:
     legend : list of (name, text)
         Legend of the lines in pictures, if there are several.
     is_regression : bool
+    events : Events or None
+        What the panel of thresholds is about, if there are two classes.
     """
 
     measures: list[Measure]
     pictures: list[Figure]
     legend: list[tuple[str, str]]
     is_regression: bool
+    events: Events | None = None
 
 
 def assess(scored: Scored, target_name: str) -> Quality:
     """Return the measures and pictures for scored rows."""
     if scored.task == "regression":
-        return Quality(measure(scored), _of_numbers(scored, target_name), [], True)
-    curves = roc(scored)
+        return Quality(measure(scored, None), _of_numbers(scored, target_name), [], True)
+    curves, events = roc(scored), events_of(scored)
     legend = [(curve.name, f"area {curve.area:.3f}") for curve in curves]
     return Quality(
-        measure(scored), _of_classes(scored, curves), legend if len(curves) > 1 else [], False
+        measure(scored, events),
+        _of_classes(scored, curves, events),
+        legend if len(curves) > 1 else [],
+        False,
+        events,
     )
 
 
-def _of_classes(scored: Scored, curves: list[Roc]) -> list[Figure]:
+def _of_classes(scored: Scored, curves: list[Roc], events: Events | None) -> list[Figure]:
     out = []
     several = len(scored.positives) > 1
     if curves:
@@ -73,15 +82,32 @@ def _of_classes(scored: Scored, curves: list[Roc]) -> list[Figure]:
         areas = ", ".join(f"{curve.name} {curve.area:.3f}" for curve in curves)
         words = f"ROC curves. Areas: {areas}."
         out.append(Figure("ROC curve", caption, draw_roc(curves, words), _roc_table(curves)))
+    if events is not None:
+        out.append(_precision(events))
     found = calibration(scored)
     if found:
         caption = "Groups of rows with similar probabilities; the diagonal is perfect calibration."
+        if scored.is_rare:
+            caption += (
+                f" In each group about as many {found[0].name} are expected. Axes are logarithmic;"
+                " a ring at the lower edge is a group without any."
+            )
         words = "Calibration: the share of rows observed, by predicted probability."
-        svg = draw_calibration(found, words, is_share=True)
+        svg = draw_calibration(found, words, is_share=True, is_rare=scored.is_rare)
         out.append(Figure("Calibration", caption, svg, _calibration_table(found, is_share=True)))
     if scored.task != "multilabel" and 2 <= len(scored.classes) <= MOST_CLASSES:
         out.append(_confusion(scored))
     return out
+
+
+def _precision(events: Events) -> Figure:
+    caption = (
+        f"As the threshold falls, more of the {events.name} are found (recall), and fewer of the "
+        f"rows flagged are {events.name} (precision). Dashes: flagged at random."
+    )
+    words = f"Precision by recall. Average precision: {events.average_precision:.3f}."
+    svg = draw_precision(events.recalls, events.precisions, events.share, words)
+    return Figure("Precision and recall", caption, svg, events.table())
 
 
 def _confusion(scored: Scored) -> Figure:
@@ -111,7 +137,7 @@ def _calibration_table(found: list[Calibration], *, is_share: bool) -> Numbers:
     head = (*(["class"] if several else []), "predicted", "observed", "95 % interval", "rows")
 
     def text(value: float) -> str:
-        return f"{value:.1%}" if is_share else number(value)
+        return percent(value) if is_share else number(value)
 
     rows = []
     for curve in found:
