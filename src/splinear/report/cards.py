@@ -25,6 +25,7 @@ __all__ = ["Card", "make_cards"]
 
 MOST_LEVELS = 14  # in a picture
 MOST_LINES = 10  # classes in a picture
+_OF_MANY = 6  # classes in a picture, if there are more than can be told apart
 _PLACES = 120  # points at which a curve is evaluated, besides its knots
 _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve; fewer if it has many columns
 MOST_ROWS = 60  # in a table of levels
@@ -90,13 +91,14 @@ def _half(content: Content, term: FittedTerm, x: Floats) -> Floats | None:
     return half_widths(content.model, term, x, LEVEL, "pointwise")[:, 0]
 
 
-def _lines(content: Content, f: Floats) -> tuple[Floats, list[str], list[str]]:
-    """Return the lines to draw, their names, and a note on those that are left out."""
-    if f.shape[1] <= MOST_LINES:
-        return f, list(content.outputs), []
-    widest = np.sort(np.argsort(-np.ptp(f, axis=0), kind="stable")[:MOST_LINES])
-    note = f"Of {f.shape[1]} classes, the {MOST_LINES} for which it matters most are drawn."
-    return f[:, widest], [content.outputs[k] for k in widest], [note]
+def _lines(content: Content, f: Floats) -> tuple[list[int], list[str], list[str]]:
+    """Return which lines to draw, their names, and a note on those that are left out."""
+    n = f.shape[1]
+    if n <= MOST_LINES:
+        return list(range(n)), list(content.outputs), []
+    widest = np.sort(np.argsort(-np.ptp(f, axis=0), kind="stable")[:_OF_MANY]).tolist()
+    note = f"Of {n} classes, the {_OF_MANY} for which it matters most are drawn."
+    return widest, [content.outputs[k] for k in widest], [note]
 
 
 # -- numbers -------------------------------------------------------------------------------------
@@ -117,8 +119,10 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
         at_missing = (term.evaluate(gap) - term.mean)[0]
         own = _half(content, term, gap)
         half_missing = 0.0 if own is None else float(own[0])
-        at_missing = at_missing if drawn is f else at_missing[: drawn.shape[1]]
-    panel = CurvePanel(x, drawn, half, at_missing, half_missing, spread, names, content.unit, least)
+        at_missing = at_missing[drawn]
+    panel = CurvePanel(
+        x, f[:, drawn], half, at_missing, half_missing, spread, names, content.unit, least
+    )  # fmt: skip
     words = _words(content, term.name, float(f.min()), float(f.max()))
     if spread.missing > 0:
         notes.append(f"Missing in {spread.missing:.1%} of the rows.")
@@ -156,7 +160,7 @@ def _few_values(
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(
         content.names_of(term, x),
-        drawn,
+        f[:, drawn],
         _half(content, term, x),
         np.append((1.0 - spread.missing) * np.array(shares), [spread.missing])[: len(x)],
         lines,
@@ -237,7 +241,7 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
     shown = _shown_levels(f, shares, len(pool.named), is_ordered=not term.group.is_diagonal)
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(
-        [names[k] for k in shown], drawn[shown], None if half is None else half[shown],
+        [names[k] for k in shown], f[np.ix_(shown, drawn)], None if half is None else half[shown],
         shares[shown], lines, content.unit, least,
     )  # fmt: skip
     if len(shown) < len(names):

@@ -9,10 +9,18 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from splinear._types import AnyArray, Floats
+from splinear._types import Floats
 from splinear.report.scoring import Scored
 
-__all__ = ["Calibration", "Residuals", "Roc", "calibration", "residuals", "roc", "share_wrong"]
+__all__ = [
+    "Calibration",
+    "Residuals",
+    "Roc",
+    "calibration",
+    "calibration_of_all",
+    "residuals",
+    "roc",
+]
 
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # quantiles of residuals
 _CELLS = 41
@@ -98,6 +106,19 @@ def calibration(scored: Scored) -> list[Calibration]:
         for k in scored.positives
         for is_it, p in [scored.one_vs_rest(k)]
     ]  # fmt: skip
+
+
+def calibration_of_all(scored: Scored) -> list[Calibration]:
+    """Return one curve for many classes: of the class predicted, or of all labels together."""
+    p, w = scored.probability, scored.weights
+    if p is None:
+        return []
+    if scored.task == "multilabel":
+        repeated = None if w is None else np.repeat(w, p.shape[1])
+        y = (scored.y == 1).astype(float).ravel()
+        return [_calibrated("", p.ravel(), y, repeated, is_share=True)]
+    right = (scored.y == scored.prediction).astype(float)
+    return [_calibrated("", p.max(axis=1), right, w, is_share=True)]
 
 
 def _calibrated(
@@ -187,13 +208,3 @@ def _quantiles(values: Floats, weights: Floats, levels: tuple[float, ...]) -> Fl
     below = np.cumsum(weights[order])
     at = np.searchsorted(below, np.array(levels) * below[-1])
     return np.asarray(values[order][np.minimum(at, len(values) - 1)], dtype=np.float64)
-
-
-def share_wrong(scored: Scored) -> AnyArray:
-    """Return the confusion matrix, with rows normalized: true classes by predicted classes."""
-    n = len(scored.classes)
-    known = scored.y >= 0
-    w = np.ones(len(scored)) if scored.weights is None else scored.weights
-    at = scored.y[known] * n + scored.prediction[known]
-    table = np.bincount(at, w[known], minlength=n * n).reshape(n, n)
-    return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1e-300))

@@ -7,13 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.inspection.text import shortened, told_apart
+from splinear.inspection.text import number, shortened, told_apart
 from splinear.report.checks import Calibration, Residuals, Roc
 from splinear.report.pictures.axes import Axis, bottom_axis, left_axis
 from splinear.report.pictures.svg import Picture, cell_path, closed_path, element, path_of, text
 
-__all__ = ["draw_calibration", "draw_confusion", "draw_precision", "draw_residual_histogram",
-           "draw_residuals", "draw_roc"]  # fmt: skip
+__all__ = [
+    "draw_calibration",
+    "draw_confusion",
+    "draw_mistakes",
+    "draw_precision",
+    "draw_residual_histogram",
+    "draw_residuals",
+    "draw_roc",
+]
 
 SIZE, LEFT, TOP, BOTTOM, RIGHT = 360.0, 52.0, 14.0, 296.0, 348.0
 LEFT_OF_RARE = 66.0  # of an axis with labels such as 0.0005
@@ -167,4 +174,25 @@ def draw_confusion(shares: AnyArray, names: Sequence[str], words: str) -> str:
                 tone = "strong" if step >= 4 else "value"
                 x, y = left + cell * (j + 0.5), top + cell * (i + 0.5) + 3.5
                 picture.add(text(label, x, y, text_anchor="middle", class_=tone))
+    return picture.rendered(words, "square")
+
+
+def draw_mistakes(bars: Sequence[tuple[str, float, float]], words: str) -> str:
+    """Return bars with names, as long as a number of rows; and the share of each, in percent."""
+    row, left, right, top = 20.0, 150.0, 300.0, 24.0
+    picture = Picture(SIZE, top + row * len(bars) + 6)
+    picture.add(
+        text("true \N{RIGHTWARDS ARROW} predicted", left - 8, 12, text_anchor="end", class_="side"),
+        text("rows, and share of the true class", SIZE - 4, 12, text_anchor="end", class_="unit"),
+    )
+    most = max(rows for _, rows, _ in bars)
+    short = told_apart([name for name, _, _ in bars], 23)
+    for k, (name, rows, share) in enumerate(bars):
+        y, width = top + row * k, (right - left) * rows / most
+        label = f"{number(rows)} ({100 * share:.0f} %)"
+        picture.add(
+            text(short[k], left - 8, y + 13, full=name, text_anchor="end", class_="level"),
+            element("path", d=cell_path([(left, y + 4, width, row - 7)]), class_="bar down"),
+            text(label, left + width + 5, y + 13, class_="value"),
+        )
     return picture.rendered(words, "square")
