@@ -21,7 +21,7 @@ from splinear.report.pictures.levels import LevelPanel, draw_levels
 from splinear.report.spreads import Spread, count_levels, spread_of
 from splinear.report.surfaces import draw_surface
 
-__all__ = ["Card", "make_cards"]
+__all__ = ["Card", "flat_terms", "make_cards"]
 
 MOST_LEVELS = 14  # in a picture
 MOST_LINES = 10  # classes in a picture
@@ -60,9 +60,20 @@ class Card:
 
 
 def make_cards(content: Content) -> list[Card]:
-    """Return a card for each term that is shown."""
-    least = _FINEST * max((shown.height for shown in content.shown), default=0.0) or 1.0
-    return [_card(content, shown, k, least) for k, shown in enumerate(content.shown)]
+    """Return a card for each term that is drawn."""
+    least = _FINEST * max((shown.height for shown in content.drawn), default=0.0) or 1.0
+    return [_card(content, shown, k, least) for k, shown in enumerate(content.drawn)]
+
+
+def flat_terms(content: Content) -> list[str]:
+    """Return the names of terms that are not drawn because they add nothing, and why if known."""
+    out = []
+    for shown in content.flat:
+        term = shown.term
+        is_curve = isinstance(term, FittedTerm) and term.levels is None
+        why = _of_one_value(content, term) if is_curve else []
+        out.append(term.name + "".join(f" ({each})" for each in why))
+    return out
 
 
 def _card(content: Content, shown: Shown, k: int, least: float) -> Card:
@@ -139,7 +150,7 @@ def _of_one_value(content: Content, term: FittedTerm) -> list[str]:
     [held] = content.names_of(term, np.array([term.lo]))
     if 0.0 < gaps < 1.0:
         return [f"In training, {held} or missing."]
-    return [f"Always {'missing' if gaps > 0.0 else held} in training, so it adds nothing."]
+    return [f"always {'missing' if gaps > 0.0 else held} in training"]
 
 
 def _drawn_as_levels(content: Content, term: FittedTerm, spread: Spread) -> Floats | None:

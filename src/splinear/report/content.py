@@ -23,6 +23,8 @@ from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Content", "Shown", "read_content"]
 
+_FLAT = 1e-3  # of the largest term: its picture would rise by a fraction of a pixel
+
 
 @dataclass(frozen=True, eq=False)
 class Shown:
@@ -32,6 +34,7 @@ class Shown:
     pieces: TermPieces
     line: TermSummary
     share: float  # of the sum of all importances
+    is_flat: bool  # would be drawn as a flat line, if at all
 
     @property
     def height(self) -> float:
@@ -74,6 +77,16 @@ class Content:
     target_name: str
     table: InMemory | None
     booleans: frozenset[int]
+
+    @property
+    def drawn(self) -> tuple[Shown, ...]:
+        """The terms that have a picture."""
+        return tuple(shown for shown in self.shown if not shown.is_flat)
+
+    @property
+    def flat(self) -> tuple[Shown, ...]:
+        """The terms that add next to nothing."""
+        return tuple(shown for shown in self.shown if shown.is_flat)
 
     @property
     def n_hidden(self) -> int:
@@ -127,8 +140,19 @@ def read_content(
     total = max(float(importance.sum()), np.finfo(np.float64).tiny)
     chosen = np.argsort(-importance, kind="stable")[:top].tolist()
     lines = summary_lines(model, [terms[k] for k in chosen])
+    height = max((line.highest - line.lowest for line in lines), default=0.0)
+    largest = float(importance.max(initial=0.0))
     shown = tuple(
-        Shown(terms[k], pieces.terms[k], line, float(importance[k]) / total)
+        Shown(
+            terms[k],
+            pieces.terms[k],
+            line,
+            share=float(importance[k]) / total,
+            # Missing values and levels count in the importance alone.
+            is_flat=bool(
+                line.highest - line.lowest <= _FLAT * height and importance[k] <= _FLAT * largest
+            ),
+        )
         for k, line in zip(chosen, lines, strict=True)
     )
     names = list(names_of_classes(model, class_names).values())

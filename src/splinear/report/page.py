@@ -18,7 +18,7 @@ from splinear.inspection.bands import has_band
 from splinear.inspection.summary import LEAST_P
 from splinear.inspection.text import fixed, places_for
 from splinear.model.fitted import FittedTerm
-from splinear.report.cards import Card, make_cards
+from splinear.report.cards import Card, flat_terms, make_cards
 from splinear.report.content import Content
 from splinear.report.facts import SHARED, facts, headline, parameters, versions
 from splinear.report.numbers import signed
@@ -124,13 +124,14 @@ def _of_panel(content: Content, panel: WhatIf) -> dict[str, object]:
 
 def _of_terms(content: Content) -> dict[str, object]:
     cards, lines = make_cards(content), _lines(content)
-    pairs = [shown.is_pair for shown in content.shown]
+    pairs = [shown.is_pair for shown in content.drawn]
     curves: list[Card] = [card for card, is_pair in zip(cards, pairs, strict=True) if not is_pair]
     return {
         "unit": content.unit,
         "unit_long": content.units[0] if len(content.units) == 1 else content.unit,
         "lines": lines,
-        "shared": [line for line, s in zip(lines, content.shown, strict=True)
+        "flat": flat_terms(content),
+        "shared": [line for line, s in zip(lines, content.drawn, strict=True)
                    if s.line.concurvity >= SHARED],
         "has_edf": any(line["edf"] for line in lines),
         "has_tests": bool(content.model._posteriors),
@@ -145,7 +146,7 @@ def _of_terms(content: Content) -> dict[str, object]:
 
 
 def _has_bands(content: Content) -> bool:
-    terms = [shown.term for shown in content.shown if isinstance(shown.term, FittedTerm)]
+    terms = [shown.term for shown in content.drawn if isinstance(shown.term, FittedTerm)]
     single = content.pieces.n_outputs == 1
     return single and any(has_band(content.model, term) for term in terms)
 
@@ -154,7 +155,7 @@ def _lines(content: Content) -> list[dict[str, object]]:
     """Return the lines of the table of terms, as text."""
     out: list[dict[str, object]] = []
     places = places_for(_reach(content) / 4)
-    for k, shown in enumerate(content.shown):
+    for k, shown in enumerate(content.drawn):
         line = shown.line
         p = "" if np.isnan(line.p_value) else f"{line.p_value:.2g}"
         out.append(
