@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from exported_models import CASES, fitted, rows
 
-from splinear import AdditiveClassifier, AdditiveRegressor, report
+from splinear import AdditiveClassifier, AdditiveRegressor, inspection, report
 
 selenium = pytest.importorskip("selenium")
 pytest.importorskip("jinja2")
@@ -274,4 +274,29 @@ def test_a_threshold_is_moved(browser: Any, tmp_path: Path) -> None:
         assert cost <= 20 * (flagged & ~is_it).sum() + 300 * (~flagged & is_it).sum()
     miss.clear()
     assert "0 or larger" in said("line-problem")
+    assert browser.get_log("browser") == []
+
+
+def test_a_model_of_logarithms_multiplies(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(0, 20, 800), "where": rng.choice(["a", "b"], 800)})
+    y = 30_000 * np.exp(-0.05 * X["age"] + 0.5 * (X["where"] == "b")) * rng.gamma(5, 0.2, 800)
+    model = AdditiveRegressor(loss="gamma", random_state=0).fit(X, y)
+    opened(browser, tmp_path, model, X, y, target_name="cost")
+    row = pd.DataFrame({"age": [12.0], "where": ["b"]})
+    browser.execute_script(TRY, as_typed(model, row))
+
+    def read(text: str) -> float:
+        return float(text.lstrip("\u00d7").replace(",", ""))
+
+    [base, predicted] = (read(browser.find_element(By.ID, name).text) for name in ("base", "score"))
+    factors = [
+        read(own.text) for own in browser.find_elements(By.CSS_SELECTOR, ".row[data-feature] b")
+    ]
+    assert predicted == round(model.predict(row)[0])
+    assert base * np.prod(factors) == pytest.approx(predicted, rel=0.01)
+    parts = inspection.contributions(model, row)[0]
+    np.testing.assert_allclose(sorted(factors), sorted(np.exp(parts)), rtol=0.01)
+    assert f"{predicted:,.0f}" in browser.find_element(By.ID, "figures").text
+    assert browser.find_element(By.ID, "unit").text == "cost"
     assert browser.get_log("browser") == []

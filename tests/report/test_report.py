@@ -516,3 +516,38 @@ def test_test_rows_in_a_file(tmp_path: Path) -> None:
         written(tmp_path, model, tmp_path / "s.parquet", "sol")
     with pytest.raises(ValueError, match="y is the text 'sold'"):
         written(tmp_path, model, data[["a", "place"]], "sold")
+
+
+def test_money_is_written_out(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=600)})
+    y = 28_250 + 12_000 * np.sin(X["a"]) + 40_000 * rng.normal(size=600)
+    text, page = written(tmp_path, AdditiveRegressor(random_state=0).fit(X, y), X, y)
+    seen = page.words.replace("1e-16", "")
+    assert re.search(r"Root mean squared error \d\d,\d\d\d without features \d\d,\d\d\d", seen)
+    assert not re.search(r"\de\+\d", seen)
+    assert not re.search(r">[\d\u2212]+k<", text)
+    assert ">50,000</text>" in text
+
+
+def test_a_model_of_logarithms_shows_factors(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(0, 20, 900), "where": rng.choice(["a", "b"], 900)})
+    X["age"] = X["age"].mask(rng.random(900) < 0.1)
+    mean = np.exp(-0.1 * X["age"].fillna(3) * (1 + (X["where"] == "b")))
+    y = 30_000 * mean * rng.gamma(5, 0.2, 900)
+    pair = [("age", "where")]
+    model = AdditiveRegressor(loss="gamma", random_state=0, interactions=pair).fit(X, y)
+    text, page = written(tmp_path, model, X, y, target_name="cost")
+    check_structure(text, page)
+    curves = text[text.index('<section id="curves"') : text.index('<section id="what-if"')]
+    assert "log of cost" not in curves
+    assert curves.count("factor on cost") >= 4
+    for tick in ("0.5", "1.0"):
+        assert f">\u00d7{tick}</text>" in curves
+    term = model.terms_.of_feature(1)
+    for level, own in zip(term.levels, term.evaluate(np.arange(2.0)) - term.mean, strict=True):
+        assert f'<th scope="row">{level}</th><td>\u00d7{np.exp(own[0]):.3g}</td>' in curves
+    assert "What each feature multiplies cost by" in page.words
+    assert "What two features together multiply cost by" in page.words
+    assert "Multiplies by" in page.words

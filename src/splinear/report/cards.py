@@ -14,7 +14,7 @@ from splinear.inspection.curves import sides_of
 from splinear.inspection.text import places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
-from splinear.report.numbers import Drawn, Numbers, signed
+from splinear.report.numbers import Drawn, Numbers
 from splinear.report.pictures.axes import choose_axis
 from splinear.report.pictures.curves import CurvePanel, draw_curve
 from splinear.report.pictures.levels import LevelPanel, draw_levels
@@ -132,7 +132,8 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
         half_missing = 0.0 if own is None else float(own[0])
         at_missing = at_missing[drawn]
     panel = CurvePanel(
-        x, f[:, drawn], half, at_missing, half_missing, spread, names, content.unit, least
+        x, f[:, drawn], half, at_missing, half_missing, spread, names, content.unit, least,
+        content.is_factor,
     )  # fmt: skip
     words = _words(content, term.name, float(f.min()), float(f.max()))
     if spread.missing > 0:
@@ -177,6 +178,7 @@ def _few_values(
         lines,
         content.unit,
         least,
+        content.is_factor,
     )
     words = _words(content, term.name, float(f.min()), float(f.max()))
     notes += _of_one_value(content, term)
@@ -195,7 +197,9 @@ def _grid(term: FittedTerm, spread: Spread) -> Floats:
 
 def _words(content: Content, name: str, lowest: float, highest: float) -> str:
     places = places_for(max(abs(lowest), abs(highest)))
-    ends = f"{signed(lowest, places)} to {signed(highest, places)}"
+    ends = f"{content.effect(lowest, places)} to {content.effect(highest, places)}"
+    if content.is_factor:
+        return f"The {content.unit} of {name}: from {ends}. The table below has numbers."
     return f"What {name} adds to the {content.unit}: from {ends}. The table below has numbers."
 
 
@@ -222,9 +226,9 @@ def _table(
     head = (name, *columns, *([] if half is None else ["95 % band"]))
     rows = []
     for k, label in enumerate(labels):
-        cells = [label, *(signed(v, places) for v in f[k])]
+        cells = [label, *(content.effect(v, places) for v in f[k])]
         if half is not None:
-            ends = [signed(f[k, 0] + by * half[k], places) for by in (-1, 1)]
+            ends = [content.effect(f[k, 0] + by * half[k], places) for by in (-1, 1)]
             cells.append("" if np.isnan(half[k]) else " to ".join(ends))
         rows.append(tuple(cells))
     return Numbers(head, tuple(rows))
@@ -253,7 +257,7 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(
         [names[k] for k in shown], f[np.ix_(shown, drawn)], None if half is None else half[shown],
-        shares[shown], lines, content.unit, least,
+        shares[shown], lines, content.unit, least, content.is_factor,
     )  # fmt: skip
     if len(shown) < len(names):
         notes.append(f"The picture has the {len(shown)} most frequent of {len(names):,} levels.")

@@ -18,6 +18,7 @@ from splinear.inspection.ranking import curve_importances
 from splinear.inspection.summary import TermSummary, summary_lines
 from splinear.inspection.text import value_text
 from splinear.model.fitted import Fitted, FittedPair, FittedTerm
+from splinear.report.numbers import factor, signed
 from splinear.report.pooling import Pool, pool_rare, pools_of
 from splinear.training.estimator import AdditiveEstimator
 
@@ -115,8 +116,19 @@ class Content:
         return [score_unit(self.model, name) for name in self.outputs]
 
     @property
+    def is_factor(self) -> bool:
+        """Whether terms multiply the prediction, because scores are its logarithm."""
+        return self.pieces.link == "log"
+
+    def effect(self, value: float, places: int) -> str:
+        """Return what a term adds as text, or the factor that it multiplies the prediction by."""
+        return factor(value) if self.is_factor else signed(value, places)
+
+    @property
     def unit(self) -> str:
-        """A short name of the scores' unit."""
+        """A short name of the unit of what terms add, or of the factor."""
+        if self.is_factor:
+            return f"factor on {self.target_name}"
         if not self.class_names:
             return score_unit(self.model, self.target_name)
         kind = "relative log-odds" if self.pieces.link == "softmax" else "log-odds"

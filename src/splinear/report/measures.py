@@ -9,6 +9,7 @@ import numpy as np
 from sklearn import metrics
 
 from splinear._types import AnyArray, Floats
+from splinear.inspection.text import number
 from splinear.report.events import TOP_SHARES, Events
 from splinear.report.numbers import percent
 from splinear.report.scoring import Scored
@@ -56,7 +57,7 @@ def _of_numbers(scored: Scored) -> list[Measure]:
         ("Root mean squared error", metrics.root_mean_squared_error, "in units of the target"),
         ("Mean absolute error", metrics.mean_absolute_error, "in units of the target"),
     ):
-        values = [f"{error(y, p, sample_weight=w):.4g}" for p in (predicted, base)]
+        values = [number(float(error(y, p, sample_weight=w))) for p in (predicted, base)]
         found.append(Measure(name, values[0], values[1], hint))
     return found
 
@@ -68,7 +69,7 @@ def _deviances(
         metrics.mean_tweedie_deviance(y, p, power=power, sample_weight=w) for p in (predicted, base)
     ]
     name = "Poisson deviance" if power == 1 else "Gamma deviance"
-    found = [Measure(name, f"{both[0]:.4g}", f"{both[1]:.4g}", "lower is better")]
+    found = [Measure(name, number(float(both[0])), number(float(both[1])), "lower is better")]
     if both[1] > 0:
         share = 1.0 - both[0] / both[1]
         found.insert(0, Measure("D²", f"{share:.3f}", "0", "share of the deviance explained"))

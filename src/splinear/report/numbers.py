@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from splinear.inspection.text import fixed
 
-__all__ = ["Drawn", "Numbers", "percent", "signed"]
+__all__ = ["Drawn", "Numbers", "factor", "percent", "signed"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,13 @@ def signed(value: float, places: int) -> str:
     """Return a number with its sign; zero has none."""
     text = fixed(float(value), places, plus=True).replace("-", "\N{MINUS SIGN}")
     return text if text.strip("+0.,") else text.lstrip("+")
+
+
+def factor(logarithm: float) -> str:
+    """Return the factor that a term of a model of logarithms multiplies predictions by."""
+    value = math.exp(min(logarithm, 700.0))
+    text = f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"
+    return f"\N{MULTIPLICATION SIGN}{text}"
 
 
 def percent(share: float) -> str:

@@ -21,7 +21,6 @@ from splinear.model.fitted import FittedTerm
 from splinear.report.cards import Card, flat_terms, make_cards
 from splinear.report.content import Content
 from splinear.report.facts import SHARED, facts, headline, parameters, versions
-from splinear.report.numbers import signed
 from splinear.report.pooling import LEAST_ROWS
 from splinear.report.quality import Quality
 from splinear.report.whatif import WhatIf, what_if
@@ -127,7 +126,9 @@ def _of_terms(content: Content) -> dict[str, object]:
     pairs = [shown.is_pair for shown in content.drawn]
     curves: list[Card] = [card for card, is_pair in zip(cards, pairs, strict=True) if not is_pair]
     return {
-        "unit": content.unit,
+        "unit": content.units[0] if content.is_factor else content.unit,
+        "target": content.target_name,
+        "is_factor": content.is_factor,
         "unit_long": content.units[0] if len(content.units) == 1 else content.unit,
         "lines": lines,
         "flat": flat_terms(content),
@@ -168,8 +169,8 @@ def _lines(content: Content) -> list[dict[str, object]]:
                 "edf": "" if np.isnan(line.edf) else f"{line.edf:.1f}",
                 "p_value": f"< {LEAST_P:.0e}" if line.p_value < LEAST_P else p,
                 "concurvity": "" if np.isnan(line.concurvity) else f"{line.concurvity:.2f}",
-                "lowest": signed(line.lowest, places),
-                "highest": signed(line.highest, places),
+                "lowest": content.effect(line.lowest, places),
+                "highest": content.effect(line.highest, places),
             }
         )
     return out

@@ -23,7 +23,6 @@ __all__ = [
 ]
 
 SIZE, LEFT, TOP, BOTTOM, RIGHT = 360.0, 52.0, 14.0, 296.0, 348.0
-LEFT_OF_RARE = 66.0  # of an axis with labels such as 0.0005
 
 
 def _frame(across: Axis, up: Axis, below: str, beside: str) -> Picture:
@@ -36,6 +35,12 @@ def _frame(across: Axis, up: Axis, below: str, beside: str) -> Picture:
         text(beside, 12, y, text_anchor="middle", class_="side", transform=f"rotate(-90 12 {y})"),
     )
     return picture
+
+
+def _left_of(up: Axis) -> float:
+    """Return where a picture begins, to the right of the labels of its vertical axis."""
+    ticks = up.ticks(6)
+    return max(LEFT, 28.0 + 5.8 * max((len(up.label(tick, ticks)) for tick in ticks), default=0))
 
 
 def _class(k: int, n: int) -> str:
@@ -90,8 +95,9 @@ def draw_calibration(
         both = np.concatenate([curves[0].predicted, curves[0].lower, curves[0].upper])
         room = 0.04 * max(float(np.ptp(both)), 1e-300)
         lo, hi = float(both.min()) - room, float(both.max()) + room
-    left = LEFT_OF_RARE if is_rare else LEFT
-    across, up = Axis(lo, hi, left, RIGHT, bend), Axis(lo, hi, BOTTOM, TOP, bend)
+    up = Axis(lo, hi, BOTTOM, TOP, bend)
+    left = _left_of(up)
+    across = Axis(lo, hi, left, RIGHT, bend)
     words_x = "predicted probability" if is_share else "predicted, mean of each group"
     words_y = "observed share" if is_share else "observed, mean of each group"
     picture = _frame(across, up, words_x, words_y)
@@ -117,8 +123,8 @@ def draw_residuals(found: Residuals, words: str, target: str) -> str:
     if len(x) == 1:
         x, q = np.array([x[0] - 0.5, x[0] + 0.5]), np.repeat(q, 2, axis=0)
     reach = max(float(np.abs(q).max()), 1e-300) * 1.05
-    across = Axis(float(x[0]), float(x[-1]), LEFT, RIGHT)
     up = Axis(-reach, reach, BOTTOM, TOP)
+    across = Axis(float(x[0]), float(x[-1]), _left_of(up), RIGHT)
     picture = _frame(across, up, shortened(f"predicted {target}", 48), "observed − predicted")
     pixels = across(x)
     for low, high in ((0, 4), (1, 3)):
