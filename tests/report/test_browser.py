@@ -216,17 +216,38 @@ def hidden_text(element: Any) -> str:
     return str(element.get_attribute("textContent"))
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_screen(width: int, browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [360, 390, 1280])
+@pytest.mark.parametrize("name", ["pairs of three classes", "two classes", "gamma"])
+def test_nothing_is_wider_than_the_screen(
+    width: int, name: str, browser: Any, tmp_path: Path
+) -> None:
+    """Nor is a table, opened or not, on a phone; and no name of an estimator is broken."""
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
     )
-    model, X = fitted("pairs of three classes"), rows("pairs of three classes", 200)
-    opened(browser, tmp_path, model, X, CASES["pairs of three classes"].target(X))
+    model, X = fitted(name), rows(name, 200)
+    opened(browser, tmp_path, model, X, CASES[name].target(X))
+    browser.execute_script("document.querySelectorAll('details').forEach((own) => own.open = true)")
     wide = browser.execute_script("return document.documentElement.scrollWidth")
+    scrolled = browser.execute_script(
+        "return [...document.querySelectorAll('.scroll, nav ul')]"
+        ".filter((own) => own.scrollWidth > own.clientWidth + 1).map((own) => own.textContent)"
+    )
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('.facts dd')]"
+        ".filter((own) => own.textContent.startsWith('Additive')).map((own) => own.offsetHeight)"
+    )
+    label = browser.execute_script(
+        "const cell = document.querySelector('.ranking tbody td:nth-of-type(2)');"
+        "return getComputedStyle(cell, '::before').content"
+    )
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert wide <= width
+    assert scrolled == [] or width > 500
+    assert heights
+    assert heights[0] < 30
+    assert ("Importance" in label) == (width < 500)
 
 
 def test_a_threshold_is_moved(browser: Any, tmp_path: Path) -> None:

@@ -551,3 +551,17 @@ def test_a_model_of_logarithms_shows_factors(tmp_path: Path) -> None:
     assert "What each feature multiplies cost by" in page.words
     assert "What two features together multiply cost by" in page.words
     assert "Multiplies by" in page.words
+
+
+def test_the_spread_of_many_levels_is_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    code, effect = rng.integers(0, 300, 9000), 10_000 * rng.normal(size=300)
+    X = pd.DataFrame({"shop": np.char.add("shop-", code.astype(str))})
+    model = AdditiveRegressor(random_state=0).fit(X, effect[code] + rng.normal(size=9000))
+    words = written(tmp_path, model, X)[1].words
+    term = model.terms_.of_feature(0)
+    f = (term.evaluate(np.arange(300.0)) - term.mean)[:, 0]
+    ends = [f"{q:+,.0f}".replace("-", "\u2212") for q in np.quantile(f, [0.25, 0.75, 0.05, 0.95])]
+    assert f"half are between {ends[0]} and {ends[1]}" in words
+    assert f"nine in ten between {ends[2]} and {ends[3]}." in words
+    assert re.search(r"The picture has the 1[34] most frequent of 300 levels\.", words)

@@ -29,6 +29,7 @@ _OF_MANY = 6  # classes in a picture, if there are more than can be told apart
 _PLACES = 120  # points at which a curve is evaluated, besides its knots
 _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve; fewer if it has many columns
 MOST_ROWS = 60  # in a table of levels
+_LEAST_SPREAD = 100  # levels of which quantiles are told: none is that of a single rare level
 _AS_LEVELS = 2  # a numeric feature with this many values is drawn like a category
 _FINEST = 0.25  # least length of a vertical axis, relative to that of the largest term
 
@@ -70,8 +71,9 @@ def flat_terms(content: Content) -> list[str]:
     out = []
     for shown in content.flat:
         term = shown.term
-        is_curve = isinstance(term, FittedTerm) and term.levels is None
-        why = _of_one_value(content, term) if is_curve else []
+        why: list[str] = []
+        if isinstance(term, FittedTerm) and term.levels is None:
+            why = _of_one_value(content, term)
         out.append(term.name + "".join(f" ({each})" for each in why))
     return out
 
@@ -260,14 +262,31 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
         shares[shown], lines, content.unit, least, content.is_factor,
     )  # fmt: skip
     if len(shown) < len(names):
-        notes.append(f"The picture has the {len(shown)} most frequent of {len(names):,} levels.")
+        n_levels = len(term.levels or ())
+        n_single = sum(k < len(pool.named) for k in shown)
+        notes.append(f"The picture has the {n_single} most frequent of {n_levels:,} levels.")
+        notes += _spread_of_levels(content, term)
     words = _words(content, term.name, float(f.min()), float(f.max()))
     table = _table(content, term.name, names, f, half)
     order = np.argsort(-shares, kind="stable")[:MOST_ROWS].tolist()
     if len(order) < len(names):
-        notes.append(f"The table has the {MOST_ROWS} most frequent of {len(names):,} levels.")
+        notes.append(f"The table has the {MOST_ROWS} most frequent.")
     rows = tuple((*table.rows[k], f"{shares[k]:.1%}") for k in order)
     return [("", draw_levels(panel, words))], Numbers((*table.head, "rows"), rows), notes
+
+
+def _spread_of_levels(content: Content, term: FittedTerm) -> list[str]:
+    """Return a sentence on the effects of all levels, the unnamed ones included."""
+    n = len(term.levels or ())
+    if content.pieces.n_outputs > 1 or n < _LEAST_SPREAD:
+        return []
+    f = (term.evaluate(np.arange(float(n))) - term.mean)[:, 0]
+    places = places_for(float(np.abs(f).max()))
+    ends = [content.effect(float(x), places) for x in np.quantile(f, (0.25, 0.75, 0.05, 0.95))]
+    return [
+        f"Of all levels, half are between {ends[0]} and {ends[1]}, and nine in ten between "
+        f"{ends[2]} and {ends[3]}."
+    ]
 
 
 def _shown_levels(f: Floats, shares: Floats, n_named: int, *, is_ordered: bool) -> list[int]:

@@ -37,7 +37,7 @@ def render(
     """Return the page as HTML."""
     environment = _environment()
     style = _file("page.css")
-    script = _file("page.js") + _file("threshold.js")
+    script = "".join(map(_file, ("page.js", "threshold.js", "tables.js")))
     events = None if quality is None else quality.events
     panel = what_if(content)
     context: dict[str, object] = {

@@ -197,7 +197,11 @@
 
   const minus = (text) => text.replace(/-/g, "\u2212");
   const places = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(data.reach / 4, 1e-300)))));
-  const plain = (x) => minus((Number(x.toFixed(places)) + 0).toFixed(places));  // no negative zero
+  function plain(x) {
+    const near = Number(x.toFixed(places)) + 0;  // no negative zero
+    const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
+    return minus(near.toLocaleString("en", digits));
+  }
   const signed = (x) => (Number(x.toFixed(places)) > 0 ? "+" : "") + plain(x);
   // Under a log link terms multiply the prediction, and the sum of scores is its logarithm.
   const isFactor = data.link === "log";
