@@ -44,6 +44,7 @@ def test_measures_of_rare_events(rare: Any, tmp_path: Path) -> None:
     top = np.argsort(-p)[:60]
     assert shown(page, "Lift in the top 1%") == f"{is_it[top].mean() / is_it.mean():.1f}"
     words = page.words
+    assert "Curves are about" not in words
     assert words.index("Average precision") < words.index("Accuracy")
     assert "says little here" in words
 
@@ -90,6 +91,7 @@ def test_the_rare_class_is_the_event_whatever_its_place(tmp_path: Path) -> None:
     average = metrics.average_precision_score(is_it, p)
     assert shown(page, "Average precision") == f"{average:.3f}"
     assert "Positive: fraud." in page.words
+    assert "Curves are about ordinary: what they add to it they take from fraud." in page.words
     assert page.data["events"]["events"] == is_it.sum()
     svc = AdditiveSVC(C=1.0, random_state=0).fit(X, y)
     average = metrics.average_precision_score(is_it, -svc.decision_function(X))

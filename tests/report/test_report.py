@@ -553,6 +553,15 @@ def test_a_model_of_logarithms_shows_factors(tmp_path: Path) -> None:
     assert "Multiplies by" in page.words
 
 
+def test_a_model_without_effects_has_no_curves(tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": np.ones(100), "b": np.zeros(100)})
+    model = AdditiveRegressor(loss="poisson").fit(X, np.arange(100) % 3)
+    text, page = written(tmp_path, model, X, np.arange(100) % 3)
+    check_structure(text, page)
+    assert "2 terms add nothing" in page.words
+    assert "Curves and levels" not in page.words
+
+
 def test_the_spread_of_many_levels_is_told(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     code, effect = rng.integers(0, 300, 9000), 10_000 * rng.normal(size=300)
