@@ -27,7 +27,7 @@ with tempfile.TemporaryDirectory() as folder, webdriver.Chrome(options, service)
     names = ["<=50K", ">50K"]
     report.write(model, page, X[test], y[test], title="Who earns more?", class_names=names)
     browser.get(page.as_uri())
-    view = {"x": 0, "y": 0, "width": 1180, "height": 1385, "scale": 0.75}
+    view = {"x": 0, "y": 0, "width": 1180, "height": 1525, "scale": 0.75}
     shot = {"clip": view, "captureBeyondViewport": True}
     picture = browser.execute_cdp_cmd("Page.captureScreenshot", shot)["data"]
 Path(__file__).with_name("report.png").write_bytes(b64decode(picture))

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from exported_models import CASES, fitted, rows
 
-from splinear import AdditiveClassifier, AdditiveRegressor, report
+from splinear import AdditiveClassifier, AdditiveRegressor, inspection, report
 
 selenium = pytest.importorskip("selenium")
 pytest.importorskip("jinja2")
@@ -216,14 +216,108 @@ def hidden_text(element: Any) -> str:
     return str(element.get_attribute("textContent"))
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_screen(width: int, browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [360, 390, 1280])
+@pytest.mark.parametrize("name", ["pairs of three classes", "two classes", "gamma"])
+def test_nothing_is_wider_than_the_screen(
+    width: int, name: str, browser: Any, tmp_path: Path
+) -> None:
+    """Nor is a table, opened or not, on a phone; and no name of an estimator is broken."""
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
     )
-    model, X = fitted("pairs of three classes"), rows("pairs of three classes", 200)
-    opened(browser, tmp_path, model, X, CASES["pairs of three classes"].target(X))
+    model, X = fitted(name), rows(name, 200)
+    opened(browser, tmp_path, model, X, CASES[name].target(X))
+    browser.execute_script("document.querySelectorAll('details').forEach((own) => own.open = true)")
     wide = browser.execute_script("return document.documentElement.scrollWidth")
+    scrolled = browser.execute_script(
+        "return [...document.querySelectorAll('.scroll, nav ul')]"
+        ".filter((own) => own.scrollWidth > own.clientWidth + 1).map((own) => own.textContent)"
+    )
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('.facts dd')]"
+        ".filter((own) => own.textContent.startsWith('Additive')).map((own) => own.offsetHeight)"
+    )
+    label = browser.execute_script(
+        "const cell = document.querySelector('.ranking tbody td:nth-of-type(2)');"
+        "return getComputedStyle(cell, '::before').content"
+    )
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert wide <= width
+    assert scrolled == [] or width > 500
+    assert heights
+    assert heights[0] < 30
+    assert ("Importance" in label) == (width < 500)
+
+
+def test_a_threshold_is_moved(browser: Any, tmp_path: Path) -> None:
+    """Counts, precision, recall and cost follow the slider and the costs."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=4000), "b": rng.normal(size=4000)})
+    y = np.where(rng.random(4000) < 1 / (1 + np.exp(6 - 2.5 * X["a"])), EVIL, "ordinary")
+    model = AdditiveClassifier(random_state=0).fit(X, y)
+    opened(browser, tmp_path, model, X, y)
+    p, is_it = model.predict_proba(X)[:, 0], y == EVIL
+
+    def said(name: str) -> str:
+        return str(browser.find_element(By.ID, name).text)
+
+    def check(threshold: float, alarm: float, miss: float) -> None:
+        flagged = p >= threshold
+        hits, alarms = (flagged & is_it).sum(), (flagged & ~is_it).sum()
+        assert said("count-hits") == f"{hits:,}"
+        assert said("count-alarms") == f"{alarms:,}"
+        assert said("count-misses") == f"{is_it.sum() - hits:,}"
+        assert said("count-passed") == f"{(~is_it).sum() - alarms:,}"
+        assert said("line-recall") == f"{hits / is_it.sum():.1%}".replace("%", " %")
+        assert said("line-precision") == f"{hits / (hits + alarms):.1%}".replace("%", " %")
+        cost = alarm * alarms + miss * (is_it.sum() - hits)
+        assert said("line-cost").replace(",", "") == f"{cost:.0f}"
+
+    alarm, miss = (browser.find_element(By.ID, f"cost-{name}") for name in ("alarm", "miss"))
+    for field, value in ((alarm, "20"), (miss, "300")):
+        field.clear()
+        field.send_keys(value)
+    check(0.5, 20, 300)
+    slider = browser.find_element(By.ID, "line-at")
+    slider.send_keys(*[Keys.ARROW_RIGHT] * 12)
+    at = float(said("line-value"))
+    assert at < 0.5
+    check(at, 20, 300)
+    assert slider.get_attribute("aria-valuetext").startswith(f"Threshold {at}")
+    browser.find_element(By.ID, "line-best").click()
+    best = float(said("line-value").split()[0])
+    check(best, 20, 300)
+    cost = int(said("line-cost").replace(",", ""))
+    assert said("line-least").startswith(f"least: {cost:,} at {best}")
+    for other in np.quantile(p, [0.5, 0.8, 0.9, 0.95, 0.99]):
+        flagged = p >= other
+        assert cost <= 20 * (flagged & ~is_it).sum() + 300 * (~flagged & is_it).sum()
+    miss.clear()
+    assert "0 or larger" in said("line-problem")
+    assert browser.get_log("browser") == []
+
+
+def test_a_model_of_logarithms_multiplies(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(0, 20, 800), "where": rng.choice(["a", "b"], 800)})
+    y = 30_000 * np.exp(-0.05 * X["age"] + 0.5 * (X["where"] == "b")) * rng.gamma(5, 0.2, 800)
+    model = AdditiveRegressor(loss="gamma", random_state=0).fit(X, y)
+    opened(browser, tmp_path, model, X, y, target_name="cost")
+    row = pd.DataFrame({"age": [12.0], "where": ["b"]})
+    browser.execute_script(TRY, as_typed(model, row))
+
+    def read(text: str) -> float:
+        return float(text.lstrip("\u00d7").replace(",", ""))
+
+    [base, predicted] = (read(browser.find_element(By.ID, name).text) for name in ("base", "score"))
+    factors = [
+        read(own.text) for own in browser.find_elements(By.CSS_SELECTOR, ".row[data-feature] b")
+    ]
+    assert predicted == round(model.predict(row)[0])
+    assert base * np.prod(factors) == pytest.approx(predicted, rel=0.01)
+    parts = inspection.contributions(model, row)[0]
+    np.testing.assert_allclose(sorted(factors), sorted(np.exp(parts)), rtol=0.01)
+    assert f"{predicted:,.0f}" in browser.find_element(By.ID, "figures").text
+    assert browser.find_element(By.ID, "unit").text == "cost"
+    assert browser.get_log("browser") == []

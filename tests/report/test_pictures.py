@@ -34,7 +34,7 @@ def test_ticks_are_few_and_round(seed: int) -> None:
         ([0.0, 0.5, 1.0], ["0", "0.5", "1.0"]),
         ([-2.0, 0.0, 2.0], ["\u22122", "0", "2"]),
         ([1990.0, 2000.0, 2010.0], ["1990", "2000", "2010"]),
-        ([0.0, 10_000.0, 20_000.0], ["0", "10k", "20k"]),
+        ([0.0, 10_000.0, 20_000.0], ["0", "10,000", "20,000"]),
         ([-2e6, 0.0, 2e6], ["\u22122M", "0", "2M"]),
         ([0.0, 1.0, 10.0, 100.0], ["0", "1", "10", "100"]),
     ],
@@ -76,7 +76,7 @@ def test_long_labels_do_not_overlap(lo: float, places: int | None) -> None:
 def read(word: str) -> float:
     """Return the number that a label says."""
     unit = {"G": 1e9, "M": 1e6, "k": 1e3}.get(word[-1], 1.0)
-    return unit * float(word.rstrip("GMk").replace("\u2212", "-"))
+    return unit * float(word.rstrip("GMk").replace("\u2212", "-").replace(",", ""))
 
 
 def spread(values: np.ndarray) -> Spread:
@@ -136,3 +136,24 @@ def test_an_axis_of_one_number() -> None:
     assert isinstance(axis, Axis)
     assert axis.at(3.0) == pytest.approx(50.0)
     assert axis.ticks(5) == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "words"),
+    [
+        (-0.75, 0.75, ["0.5", "1.0", "1.5", "2.0"]),
+        (-2.5, 2.5, ["0.1", "0.2", "0.5", "1", "2", "5", "10"]),
+        (-0.021, 0.03, ["0.98", "0.99", "1.00", "1.01", "1.02", "1.03"]),
+        (-12.0, 12.0, None),
+    ],
+)
+def test_ticks_of_factors(lo: float, hi: float, words: list[str] | None) -> None:
+    axis = Axis(lo, hi, 0.0, 300.0, is_factor=True)
+    ticks = axis.ticks(7)
+    labels = [axis.label(tick, ticks) for tick in ticks]
+    assert 0.0 in ticks  # a factor of 1
+    if words is not None:
+        assert labels == [f"\N{MULTIPLICATION SIGN}{word}" for word in words]
+    for tick, label in zip(ticks, labels, strict=True):
+        assert read(label[1:]) == pytest.approx(np.exp(tick), rel=0.01)
+    assert 3 <= len(ticks) <= 7

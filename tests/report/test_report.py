@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,103 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from exported_models import CASES, fitted, rows
+from pages import EVIL, Page, check_structure, shown, unpacked, written
 from sklearn import metrics
-from sklearn.datasets import load_digits
+from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, inspection, report
 
 pytest.importorskip("jinja2")
-
-VOID = {"meta", "link", "input", "br"}
-EVIL = "<script>alert(1)</script>"
-
-
-class Page(HTMLParser):
-    """The elements of a page: their names and attributes, and the text in them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.content: dict[int, str] = {}
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: Any) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-        if self.open and self.open[-1] in ("script", "style"):
-            self.content[len(self.elements) - 1] = data
-
-    def named(self, *tags: str) -> list[dict[str, str | None]]:
-        return [attributes for tag, attributes in self.elements if tag in tags]
-
-    @property
-    def words(self) -> str:
-        """What a reader can see or hear; neither scripts nor styles."""
-        hidden = set(self.content.values())
-        seen = [text for text in self.texts if text not in hidden]
-        return " ".join(" ".join(seen).split())
-
-    @property
-    def data(self) -> dict[str, Any]:
-        named = [attributes.get("id") for _, attributes in self.elements]
-        at = named.index("model-data")
-        return json.loads(self.content[at])  # type: ignore[no-any-return]
-
-
-def written(folder: Path, model: Any, *arguments: Any, **more: Any) -> tuple[str, Page]:
-    path = folder / "model.html"
-    report.write(model, path, *arguments, **more)
-    text = path.read_text(encoding="utf-8")
-    return text, Page(text)
-
-
-def unpacked(text: str) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(text), "<f8")
-
-
-def check_structure(text: str, page: Page) -> None:
-    """Names that lead somewhere, labels, and nothing that is loaded from elsewhere."""
-    ids = [a["id"] for _, a in page.elements if "id" in a]
-    assert len(ids) == len(set(ids))
-    for tag, attributes in page.elements:
-        for name in ("for", "aria-labelledby", "aria-describedby"):
-            assert name not in attributes or attributes[name] in ids
-        assert "style" not in attributes
-        assert not any(name.startswith("on") for name in attributes)
-        assert "src" not in attributes
-        href = attributes.get("href") or "#"
-        assert href == "data:," if tag == "link" else href[1:] in ["", *ids]
-    for attributes in page.named("svg"):
-        assert attributes.get("aria-hidden") == "true" or (
-            attributes["role"] == "img" and attributes["aria-label"]
-        )
-    labeled = {a["for"] for a in page.named("label") if "for" in a}
-    for attributes in page.named("input", "select"):
-        inside_a_label = attributes.get("type") == "checkbox"
-        assert inside_a_label or "aria-label" in attributes or attributes["id"] in labeled
-    assert len(page.named("h1", "main", "head")) == 3
-    assert all("scope" in a for a in page.named("th"))
-    assert page.named("html")[0]["lang"] == "en"
-    assert "http:" not in re.sub(r"http://www\.w3\.org/2000/svg", "", text)
-    assert "https:" not in text
-    assert not re.findall(r"\b(?:nan|inf|undefined)\b", page.words)
-
 
 NAMES = ["two classes", "three classes", "labels", "pairs", "pairs of three classes",
          "squared error", "poisson", "gamma", "svc", "svc of three", "svc of labels", "svr",
@@ -130,7 +40,8 @@ def test_every_kind_of_model_has_a_page(name: str, tmp_path: Path) -> None:
         assert ("Quality on test rows" in page.words) == (len(arguments) == 2)
         assert "certificate" in page.words.lower()
     n_pictures = sum("picture" in (a.get("class") or "") for a in page.named("svg"))
-    assert n_pictures >= len(model.terms_)
+    told = re.search(r"(\d+) terms? adds? nothing", page.words)
+    assert n_pictures >= len(model.terms_) - int(told[1] if told else 0)
 
 
 def test_sums_are_those_of_the_model(tmp_path: Path) -> None:
@@ -327,10 +238,33 @@ def test_a_column_of_one_value_says_which(tmp_path: Path) -> None:
     model = AdditiveRegressor().fit(X, rng.normal(size=n) + np.isnan(some))
     for arguments in ((), (X,)):
         _, page = written(tmp_path, model, *arguments)
-        assert "Always 7.5 in training, so it adds nothing." in page.words
-        assert "Always missing in training, so it adds nothing." in page.words
+        flat = "one (always 7.5 in training), gaps (always missing in training)."
+        assert f"2 terms add nothing, or too little to be drawn: {flat}" in page.words
         assert "In training, 2 or missing." in page.words
-        assert page.words.count("so it adds nothing") == 2
+
+
+def test_terms_that_add_nothing_are_a_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 4)), columns=["slope", "noise", EVIL, "few gaps"])
+    X.loc[:30, "few gaps"] = np.nan
+    y = 3 * X["slope"] + 4 * X["few gaps"].isna() + 0.01 * rng.normal(size=400)
+    X[EVIL] = 1.0
+    X["noise"] = rng.permutation(np.repeat([-1.0, 1.0], 200)) * 1.0
+    model = AdditiveRegressor(random_state=0).fit(X, y)
+    text, page = written(tmp_path, model, X, y)
+    check_structure(text, page)
+    told = re.search(r"(\d) terms? adds? nothing, or too little to be drawn: ([^.]*)", page.words)
+    assert told
+    assert f"{EVIL} (always 1 in training)" in told[2]
+    for name in ("slope", "few gaps"):  # a missing value adds something
+        assert name not in told[2]
+        assert f"<h3>{name}</h3>" in text
+    assert text.count('<figure class="card" id="term-') == 4 - int(told[1])
+    assert len(re.findall('<a href="#term-', text)) >= 4 - int(told[1])
+    still = text[text.index('<details class="still">') :]
+    still = still[: still.index("</details>")]
+    assert still.count("data-feature=") == int(told[1])
+    assert len(page.data["terms"]) == 4  # the panel still computes what the model does
 
 
 @pytest.mark.parametrize("kind", [bool, object, "boolean", float], ids=str)
@@ -350,8 +284,8 @@ def test_booleans_are_called_false_and_true(kind: Any, with_rows: bool, tmp_path
     if kind is float:
         assert "False" not in page.words
         return
-    assert "Always True in training" in page.words
-    for name, n in (("False", 4), ("True", 5)):  # one feature is constant, and there is a pair
+    assert "always (always True in training)" in page.words
+    for name, n in (("False", 4), ("True", 4)):  # there is a pair
         assert text.count(f'<th scope="row">{name}</th>') == n
         assert text.count(f">{name}</text>") == n + 1  # on both axes of the pair
     panel = text[text.index('<section id="what-if"') :]
@@ -411,13 +345,6 @@ def test_policy_lets_nothing_else_run(tmp_path: Path) -> None:
         [content] = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
-
-
-def shown(page: Page, name: str) -> str:
-    """The measure of this name."""
-    found = re.search(rf"{re.escape(name)} (\S+) without features (\S+)", page.words)
-    assert found, name
-    return found[1]
 
 
 @pytest.mark.parametrize("name", ["two classes", "three classes"])
@@ -554,3 +481,96 @@ def test_sparse_tables(tmp_path: Path) -> None:
     text, page = written(tmp_path, model, X, y)
     check_structure(text, page)
     assert "30 more terms" in page.words
+
+
+def quality_of(page: Page) -> str:
+    return page.words.partition("Quality on test rows")[2].partition("Terms by importance")[0]
+
+
+def test_labels_in_a_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 5)) < 0.4).astype(float)
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0.5, 1, -1)
+    dump_svmlight_file(X, y, str(tmp_path / "s.svm"))
+    model = AdditiveSVC(C=1.0, random_state=0).fit(tmp_path / "s.svm")
+    page = written(tmp_path, model, tmp_path / "s.svm")[1]
+    assert "Accuracy" in quality_of(page)
+    assert f"{model.score(X, y):.1%}" in quality_of(page)
+
+
+def test_test_rows_in_a_file(tmp_path: Path) -> None:
+    """A file and the name of its column are what fit and score take, too."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"a": rng.normal(size=300), "place": rng.choice(["x", "z"], 300)})
+    data["sold"] = np.where(data["a"] + rng.normal(size=300) > 0, "yes", "no")
+    data.to_parquet(tmp_path / "s.parquet")
+    data.to_csv(tmp_path / "s.csv", index=False)
+    model = AdditiveClassifier(random_state=0).fit(tmp_path / "s.parquet", "sold")
+    in_memory = quality_of(written(tmp_path, model, data[["a", "place"]], data["sold"])[1])
+    assert "Area under ROC" in in_memory
+    for name in ("s.parquet", "s.csv"):
+        assert quality_of(written(tmp_path, model, str(tmp_path / name), "sold")[1]) == in_memory
+    without = written(tmp_path, model, tmp_path / "s.parquet")[1].words
+    assert "Area under ROC" not in without
+    with pytest.raises(ValueError, match="'sol'"):
+        written(tmp_path, model, tmp_path / "s.parquet", "sol")
+    with pytest.raises(ValueError, match="y is the text 'sold'"):
+        written(tmp_path, model, data[["a", "place"]], "sold")
+
+
+def test_money_is_written_out(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=600)})
+    y = 28_250 + 12_000 * np.sin(X["a"]) + 40_000 * rng.normal(size=600)
+    text, page = written(tmp_path, AdditiveRegressor(random_state=0).fit(X, y), X, y)
+    seen = page.words.replace("1e-16", "")
+    assert re.search(r"Root mean squared error \d\d,\d\d\d without features \d\d,\d\d\d", seen)
+    assert not re.search(r"\de\+\d", seen)
+    assert not re.search(r">[\d\u2212]+k<", text)
+    assert ">50,000</text>" in text
+
+
+def test_a_model_of_logarithms_shows_factors(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(0, 20, 900), "where": rng.choice(["a", "b"], 900)})
+    X["age"] = X["age"].mask(rng.random(900) < 0.1)
+    mean = np.exp(-0.1 * X["age"].fillna(3) * (1 + (X["where"] == "b")))
+    y = 30_000 * mean * rng.gamma(5, 0.2, 900)
+    pair = [("age", "where")]
+    model = AdditiveRegressor(loss="gamma", random_state=0, interactions=pair).fit(X, y)
+    text, page = written(tmp_path, model, X, y, target_name="cost")
+    check_structure(text, page)
+    curves = text[text.index('<section id="curves"') : text.index('<section id="what-if"')]
+    assert "log of cost" not in curves
+    assert curves.count("factor on cost") >= 4
+    for tick in ("0.5", "1.0"):
+        assert f">\u00d7{tick}</text>" in curves
+    term = model.terms_.of_feature(1)
+    for level, own in zip(term.levels, term.evaluate(np.arange(2.0)) - term.mean, strict=True):
+        assert f'<th scope="row">{level}</th><td>\u00d7{np.exp(own[0]):.3g}</td>' in curves
+    assert "What each feature multiplies cost by" in page.words
+    assert "What two features together multiply cost by" in page.words
+    assert "Multiplies by" in page.words
+
+
+def test_a_model_without_effects_has_no_curves(tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": np.ones(100), "b": np.zeros(100)})
+    model = AdditiveRegressor(loss="poisson").fit(X, np.arange(100) % 3)
+    text, page = written(tmp_path, model, X, np.arange(100) % 3)
+    check_structure(text, page)
+    assert "2 terms add nothing" in page.words
+    assert "Curves and levels" not in page.words
+
+
+def test_the_spread_of_many_levels_is_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    code, effect = rng.integers(0, 300, 9000), 10_000 * rng.normal(size=300)
+    X = pd.DataFrame({"shop": np.char.add("shop-", code.astype(str))})
+    model = AdditiveRegressor(random_state=0).fit(X, effect[code] + rng.normal(size=9000))
+    words = written(tmp_path, model, X)[1].words
+    term = model.terms_.of_feature(0)
+    f = (term.evaluate(np.arange(300.0)) - term.mean)[:, 0]
+    ends = [f"{q:+,.0f}".replace("-", "\u2212") for q in np.quantile(f, [0.25, 0.75, 0.05, 0.95])]
+    assert f"half are between {ends[0]} and {ends[1]}" in words
+    assert f"nine in ten between {ends[2]} and {ends[3]}." in words
+    assert re.search(r"The picture has the 1[34] of 300 levels that matter most\.", words)

@@ -11,6 +11,7 @@ from splinear._types import AnyArray
 from splinear.cli.data import blocks, some_rows
 from splinear.cli.progress import Track
 from splinear.inspection import base_value, contributions
+from splinear.report.events import events_of
 from splinear.report.measures import Measure, measure
 from splinear.report.scoring import score_rows
 from splinear.tables.table import Table
@@ -33,7 +34,8 @@ def measure_rows(
         if wanted[rows].any():
             scores.append(model._scores(some_rows(block, wanted[rows])))
     classes = [str(name) for name in getattr(model, "classes_", ())]
-    return measure(score_rows(model, np.concatenate(scores), y[wanted], None, classes))
+    scored = score_rows(model, np.concatenate(scores), y[wanted], None, classes)
+    return measure(scored, events_of(scored))
 
 
 def find_leak(model: AdditiveEstimator, table: Table, y: AnyArray, there: AnyArray) -> str | None:

@@ -15,20 +15,21 @@ from splinear.inspection.ranking import levels_that_matter, widest_outputs
 from splinear.inspection.text import places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
-from splinear.report.numbers import Drawn, Numbers, signed
+from splinear.report.numbers import Drawn, Numbers
 from splinear.report.pictures.axes import choose_axis
 from splinear.report.pictures.curves import CurvePanel, draw_curve
 from splinear.report.pictures.levels import LevelPanel, draw_levels
 from splinear.report.spreads import Spread, count_levels, spread_of
 from splinear.report.surfaces import draw_surface
 
-__all__ = ["Card", "make_cards"]
+__all__ = ["Card", "flat_terms", "make_cards"]
 
 MOST_LEVELS = 14  # in a picture
 MOST_LINES = 10  # classes in a picture
 _PLACES = 120  # points at which a curve is evaluated, besides its knots
 _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve; fewer if it has many columns
 MOST_ROWS = 60  # in a table of levels
+_LEAST_SPREAD = 100  # levels of which quantiles are told: none is that of a single rare level
 _AS_LEVELS = 2  # a numeric feature with this many values is drawn like a category
 _FINEST = 0.25  # least length of a vertical axis, relative to that of the largest term
 
@@ -60,9 +61,21 @@ class Card:
 
 
 def make_cards(content: Content) -> list[Card]:
-    """Return a card for each term that is shown."""
-    least = _FINEST * max((shown.height for shown in content.shown), default=0.0) or 1.0
-    return [_card(content, shown, k, least) for k, shown in enumerate(content.shown)]
+    """Return a card for each term that is drawn."""
+    least = _FINEST * max((shown.height for shown in content.drawn), default=0.0) or 1.0
+    return [_card(content, shown, k, least) for k, shown in enumerate(content.drawn)]
+
+
+def flat_terms(content: Content) -> list[str]:
+    """Return the names of terms that are not drawn because they add nothing, and why if known."""
+    out = []
+    for shown in content.flat:
+        term = shown.term
+        why: list[str] = []
+        if isinstance(term, FittedTerm) and term.levels is None:
+            why = _of_one_value(content, term)
+        out.append(term.name + "".join(f" ({each})" for each in why))
+    return out
 
 
 def _card(content: Content, shown: Shown, k: int, least: float) -> Card:
@@ -91,13 +104,14 @@ def _half(content: Content, term: FittedTerm, x: Floats) -> Floats | None:
     return half_widths(content.model, term, x, LEVEL, "pointwise")[:, 0]
 
 
-def _lines(content: Content, f: Floats) -> tuple[Floats, list[str], list[str]]:
-    """Return the lines to draw, their names, and a note on those that are left out."""
-    if f.shape[1] <= MOST_LINES:
-        return f, list(content.outputs), []
+def _lines(content: Content, f: Floats) -> tuple[list[int], list[str], list[str]]:
+    """Return which lines to draw, their names, and a note on those that are left out."""
+    n = f.shape[1]
+    if n <= MOST_LINES:
+        return list(range(n)), list(content.outputs), []
     widest = widest_outputs([f], MOST_LINES)
-    note = f"Of {f.shape[1]} classes, the {MOST_LINES} for which it matters most are drawn."
-    return f[:, widest], [content.outputs[k] for k in widest], [note]
+    note = f"Of {n} classes, the {MOST_LINES} for which it matters most are drawn."
+    return widest, [content.outputs[k] for k in widest], [note]
 
 
 # -- numbers -------------------------------------------------------------------------------------
@@ -118,8 +132,11 @@ def _curve(content: Content, term: FittedTerm, least: float) -> Drawn:
         at_missing = (term.evaluate(gap) - term.mean)[0]
         own = _half(content, term, gap)
         half_missing = 0.0 if own is None else float(own[0])
-        at_missing = at_missing if drawn is f else at_missing[: drawn.shape[1]]
-    panel = CurvePanel(x, drawn, half, at_missing, half_missing, spread, names, content.unit, least)
+        at_missing = at_missing[drawn]
+    panel = CurvePanel(
+        x, f[:, drawn], half, at_missing, half_missing, spread, names, content.unit, least,
+        content.is_factor,
+    )  # fmt: skip
     words = _words(content, term.name, float(f.min()), float(f.max()))
     if spread.missing > 0:
         notes.append(f"Missing in {spread.missing:.1%} of the rows.")
@@ -136,7 +153,7 @@ def _of_one_value(content: Content, term: FittedTerm) -> list[str]:
     [held] = content.names_of(term, np.array([term.lo]))
     if 0.0 < gaps < 1.0:
         return [f"In training, {held} or missing."]
-    return [f"Always {'missing' if gaps > 0.0 else held} in training, so it adds nothing."]
+    return [f"always {'missing' if gaps > 0.0 else held} in training"]
 
 
 def _drawn_as_levels(content: Content, term: FittedTerm, spread: Spread) -> Floats | None:
@@ -157,12 +174,13 @@ def _few_values(
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(
         content.names_of(term, x),
-        drawn,
+        f[:, drawn],
         _half(content, term, x),
         np.append((1.0 - spread.missing) * np.array(shares), [spread.missing])[: len(x)],
         lines,
         content.unit,
         least,
+        content.is_factor,
     )
     words = _words(content, term.name, float(f.min()), float(f.max()))
     notes += _of_one_value(content, term)
@@ -181,7 +199,9 @@ def _grid(term: FittedTerm, spread: Spread) -> Floats:
 
 def _words(content: Content, name: str, lowest: float, highest: float) -> str:
     places = places_for(max(abs(lowest), abs(highest)))
-    ends = f"{signed(lowest, places)} to {signed(highest, places)}"
+    ends = f"{content.effect(lowest, places)} to {content.effect(highest, places)}"
+    if content.is_factor:
+        return f"The {content.unit} of {name}: from {ends}. The table below has numbers."
     return f"What {name} adds to the {content.unit}: from {ends}. The table below has numbers."
 
 
@@ -208,9 +228,9 @@ def _table(
     head = (name, *columns, *([] if half is None else ["95 % band"]))
     rows = []
     for k, label in enumerate(labels):
-        cells = [label, *(signed(v, places) for v in f[k])]
+        cells = [label, *(content.effect(v, places) for v in f[k])]
         if half is not None:
-            ends = [signed(f[k, 0] + by * half[k], places) for by in (-1, 1)]
+            ends = [content.effect(f[k, 0] + by * half[k], places) for by in (-1, 1)]
             cells.append("" if np.isnan(half[k]) else " to ".join(ends))
         rows.append(tuple(cells))
     return Numbers(head, tuple(rows))
@@ -238,18 +258,35 @@ def _levels(content: Content, term: FittedTerm, least: float) -> Drawn:
     shown = _shown_levels(f, shares, len(pool.named), is_ordered=not term.group.is_diagonal)
     drawn, lines, notes = _lines(content, f)
     panel = LevelPanel(
-        [names[k] for k in shown], drawn[shown], None if half is None else half[shown],
-        shares[shown], lines, content.unit, least,
+        [names[k] for k in shown], f[np.ix_(shown, drawn)], None if half is None else half[shown],
+        shares[shown], lines, content.unit, least, content.is_factor,
     )  # fmt: skip
     if len(shown) < len(names):
-        notes.append(f"The picture has the {len(shown)} of {len(names):,} levels that matter most.")
+        n_levels = len(term.levels or ())
+        n_single = sum(k < len(pool.named) for k in shown)
+        notes.append(f"The picture has the {n_single} of {n_levels:,} levels that matter most.")
+        notes += _spread_of_levels(content, term)
     words = _words(content, term.name, float(f.min()), float(f.max()))
     table = _table(content, term.name, names, f, half)
     order = np.argsort(-shares, kind="stable")[:MOST_ROWS].tolist()
     if len(order) < len(names):
-        notes.append(f"The table has the {MOST_ROWS} most frequent of {len(names):,} levels.")
+        notes.append(f"The table has the {MOST_ROWS} most frequent.")
     rows = tuple((*table.rows[k], f"{shares[k]:.1%}") for k in order)
     return [("", draw_levels(panel, words))], Numbers((*table.head, "rows"), rows), notes
+
+
+def _spread_of_levels(content: Content, term: FittedTerm) -> list[str]:
+    """Return a sentence on the effects of all levels, the unnamed ones included."""
+    n = len(term.levels or ())
+    if content.pieces.n_outputs > 1 or n < _LEAST_SPREAD:
+        return []
+    f = (term.evaluate(np.arange(float(n))) - term.mean)[:, 0]
+    places = places_for(float(np.abs(f).max()))
+    ends = [content.effect(float(x), places) for x in np.quantile(f, (0.25, 0.75, 0.05, 0.95))]
+    return [
+        f"Of all levels, half are between {ends[0]} and {ends[1]}, and nine in ten between "
+        f"{ends[2]} and {ends[3]}."
+    ]
 
 
 def _shown_levels(f: Floats, shares: Floats, n_named: int, *, is_ordered: bool) -> list[int]:

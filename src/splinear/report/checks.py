@@ -9,13 +9,22 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from splinear._types import AnyArray, Floats
+from splinear._types import Floats
 from splinear.report.scoring import Scored
 
-__all__ = ["Calibration", "Residuals", "Roc", "calibration", "residuals", "roc", "share_wrong"]
+__all__ = [
+    "Calibration",
+    "Residuals",
+    "Roc",
+    "calibration",
+    "calibration_of_all",
+    "residuals",
+    "roc",
+]
 
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # quantiles of residuals
 _CELLS = 41
+_LEAST_EVENTS = 5  # per group of rows, if events are rare
 _LEAST_ROWS = 20  # per group of rows, unless there are too few
 
 
@@ -90,18 +99,40 @@ def calibration(scored: Scored) -> list[Calibration]:
     if scored.probability is None:
         return []
     return [
-        _calibrated(scored.classes[k], p, is_it.astype(float), scored.weights, is_share=True)
+        _calibrated(
+            scored.classes[k], p, is_it.astype(float), scored.weights,
+            is_share=True, is_rare=scored.is_rare,
+        )
         for k in scored.positives
         for is_it, p in [scored.one_vs_rest(k)]
-    ]
+    ]  # fmt: skip
+
+
+def calibration_of_all(scored: Scored) -> list[Calibration]:
+    """Return one curve for many classes: of the class predicted, or of all labels together."""
+    p, w = scored.probability, scored.weights
+    if p is None:
+        return []
+    if scored.task == "multilabel":
+        repeated = None if w is None else np.repeat(w, p.shape[1])
+        y = (scored.y == 1).astype(float).ravel()
+        return [_calibrated("", p.ravel(), y, repeated, is_share=True)]
+    right = (scored.y == scored.prediction).astype(float)
+    return [_calibrated("", p.max(axis=1), right, w, is_share=True)]
 
 
 def _calibrated(
-    name: str, predicted: Floats, observed: Floats, weights: Floats | None, *, is_share: bool
+    name: str,
+    predicted: Floats,
+    observed: Floats,
+    weights: Floats | None,
+    *,
+    is_share: bool,
+    is_rare: bool = False,
 ) -> Calibration:
     w = np.ones(len(predicted)) if weights is None else weights
     found = []
-    for rows in _groups(predicted):
+    for rows in _groups_of_events(predicted, observed) if is_rare else _groups(predicted):
         own, total = w[rows], float(w[rows].sum())
         if not total > 0.0:
             continue
@@ -141,6 +172,23 @@ def _groups(predicted: Floats, most: int = 12) -> list[NDArray[np.intp]]:
     return [part for part in np.split(order, cuts) if len(part)]
 
 
+def _groups_of_events(
+    predicted: Floats, observed: Floats, most: int = 12
+) -> list[NDArray[np.intp]]:
+    """Return groups of rows by prediction, in which about as many events are expected.
+
+    Groups of equal size would have no event, but for the last. Where groups end depends on the
+    predictions alone: ends chosen by what was observed would flatter the model.
+    """
+    order = np.argsort(predicted, kind="stable")
+    n = int(np.clip(observed.sum() // _LEAST_EVENTS, 1, most))
+    expected = np.cumsum(predicted[order])
+    cuts = np.searchsorted(expected, expected[-1] * np.arange(1, n) / n)
+    in_order = predicted[order]
+    cuts = np.unique(np.searchsorted(in_order, in_order[cuts])) if len(cuts) else cuts
+    return [part for part in np.split(order, cuts) if len(part)]
+
+
 def residuals(scored: Scored) -> Residuals:
     """Return the distribution of residuals, overall and by prediction."""
     left = scored.y - scored.prediction
@@ -160,13 +208,3 @@ def _quantiles(values: Floats, weights: Floats, levels: tuple[float, ...]) -> Fl
     below = np.cumsum(weights[order])
     at = np.searchsorted(below, np.array(levels) * below[-1])
     return np.asarray(values[order][np.minimum(at, len(values) - 1)], dtype=np.float64)
-
-
-def share_wrong(scored: Scored) -> AnyArray:
-    """Return the confusion matrix, with rows normalized: true classes by predicted classes."""
-    n = len(scored.classes)
-    known = scored.y >= 0
-    w = np.ones(len(scored)) if scored.weights is None else scored.weights
-    at = scored.y[known] * n + scored.prediction[known]
-    table = np.bincount(at, w[known], minlength=n * n).reshape(n, n)
-    return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1e-300))

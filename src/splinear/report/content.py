@@ -18,10 +18,13 @@ from splinear.inspection.ranking import curve_importances
 from splinear.inspection.summary import TermSummary, summary_lines
 from splinear.inspection.text import value_text
 from splinear.model.fitted import Fitted, FittedPair, FittedTerm
+from splinear.report.numbers import factor, signed
 from splinear.report.pooling import Pool, pool_rare, pools_of
 from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Content", "Shown", "read_content"]
+
+_FLAT = 1e-3  # of the largest term: its picture would rise by a fraction of a pixel
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,7 @@ class Shown:
     pieces: TermPieces
     line: TermSummary
     share: float  # of the sum of all importances
+    is_flat: bool  # would be drawn as a flat line, if at all
 
     @property
     def height(self) -> float:
@@ -76,6 +80,16 @@ class Content:
     booleans: frozenset[int]
 
     @property
+    def drawn(self) -> tuple[Shown, ...]:
+        """The terms that have a picture."""
+        return tuple(shown for shown in self.shown if not shown.is_flat)
+
+    @property
+    def flat(self) -> tuple[Shown, ...]:
+        """The terms that add next to nothing."""
+        return tuple(shown for shown in self.shown if shown.is_flat)
+
+    @property
     def n_hidden(self) -> int:
         """Number of terms that are not shown."""
         return len(self.pieces.terms) - len(self.shown)
@@ -102,8 +116,19 @@ class Content:
         return [score_unit(self.model, name) for name in self.outputs]
 
     @property
+    def is_factor(self) -> bool:
+        """Whether terms multiply the prediction, because scores are its logarithm."""
+        return self.pieces.link == "log"
+
+    def effect(self, value: float, places: int) -> str:
+        """Return what a term adds as text, or the factor that it multiplies the prediction by."""
+        return factor(value) if self.is_factor else signed(value, places)
+
+    @property
     def unit(self) -> str:
-        """A short name of the scores' unit."""
+        """A short name of the unit of what terms add, or of the factor."""
+        if self.is_factor:
+            return f"factor on {self.target_name}"
         if not self.class_names:
             return score_unit(self.model, self.target_name)
         kind = "relative log-odds" if self.pieces.link == "softmax" else "log-odds"
@@ -127,8 +152,19 @@ def read_content(
     total = max(float(importance.sum()), np.finfo(np.float64).tiny)
     chosen = np.argsort(-importance, kind="stable")[:top].tolist()
     lines = summary_lines(model, [terms[k] for k in chosen])
+    height = max((line.highest - line.lowest for line in lines), default=0.0)
+    largest = float(importance.max(initial=0.0))
     shown = tuple(
-        Shown(terms[k], pieces.terms[k], line, float(importance[k]) / total)
+        Shown(
+            terms[k],
+            pieces.terms[k],
+            line,
+            share=float(importance[k]) / total,
+            # Missing values and levels count in the importance alone.
+            is_flat=bool(
+                line.highest - line.lowest <= _FLAT * height and importance[k] <= _FLAT * largest
+            ),
+        )
         for k, line in zip(chosen, lines, strict=True)
     )
     names = list(names_of_classes(model, class_names).values())

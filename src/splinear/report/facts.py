@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from splinear.inspection.text import shortened
+from splinear.inspection.text import number, shortened
 from splinear.report.content import Content
 from splinear.training.estimator import AdditiveEstimator
 
@@ -69,7 +69,7 @@ def facts(content: Content) -> list[Fact]:
         out.append(
             Fact("Degrees of freedom", f"{freedom:,.1f}", "effective, all terms and intercepts")
         )
-    out += [_certificate(model), Fact("Objective", f"{model.objective_:.6g}")]
+    out += [_certificate(model), Fact("Objective", number(float(model.objective_), 6))]
     return out
 
 

@@ -9,6 +9,9 @@ import numpy as np
 from sklearn import metrics
 
 from splinear._types import AnyArray, Floats
+from splinear.inspection.text import number
+from splinear.report.events import TOP_SHARES, Events
+from splinear.report.numbers import percent
 from splinear.report.scoring import Scored
 
 __all__ = ["Measure", "measure"]
@@ -31,13 +34,13 @@ class Measure:
     hint: str
 
 
-def measure(scored: Scored) -> list[Measure]:
+def measure(scored: Scored, events: Events | None) -> list[Measure]:
     """Return the measures for a kind of model, the most informative first."""
     if scored.task == "regression":
         return _of_numbers(scored)
     if scored.task == "multilabel":
         return _of_labels(scored)
-    return _of_classes(scored)
+    return _of_classes(scored, events)
 
 
 def _of_numbers(scored: Scored) -> list[Measure]:
@@ -54,7 +57,7 @@ def _of_numbers(scored: Scored) -> list[Measure]:
         ("Root mean squared error", metrics.root_mean_squared_error, "in units of the target"),
         ("Mean absolute error", metrics.mean_absolute_error, "in units of the target"),
     ):
-        values = [f"{error(y, p, sample_weight=w):.4g}" for p in (predicted, base)]
+        values = [number(float(error(y, p, sample_weight=w))) for p in (predicted, base)]
         found.append(Measure(name, values[0], values[1], hint))
     return found
 
@@ -66,22 +69,68 @@ def _deviances(
         metrics.mean_tweedie_deviance(y, p, power=power, sample_weight=w) for p in (predicted, base)
     ]
     name = "Poisson deviance" if power == 1 else "Gamma deviance"
-    found = [Measure(name, f"{both[0]:.4g}", f"{both[1]:.4g}", "lower is better")]
+    found = [Measure(name, number(float(both[0])), number(float(both[1])), "lower is better")]
     if both[1] > 0:
         share = 1.0 - both[0] / both[1]
         found.insert(0, Measure("D²", f"{share:.3f}", "0", "share of the deviance explained"))
     return found
 
 
-def _of_classes(scored: Scored) -> list[Measure]:
-    y, w, classes = scored.y, scored.weights, scored.classes
-    shares = np.array([np.average(y == k, weights=w) for k in range(len(classes))])
-    accuracy = metrics.accuracy_score(y, scored.prediction, sample_weight=w)
-    found = _areas(scored)
-    found.append(
-        Measure("Accuracy", f"{accuracy:.1%}", f"{shares.max():.1%}", "rows classified correctly")
-    )
-    return found + _of_probabilities(scored, shares)
+def _of_classes(scored: Scored, events: Events | None) -> list[Measure]:
+    y, w = scored.y, scored.weights
+    shares = np.array([scored.share_of(k) for k in range(len(scored.classes))])
+    right = float(metrics.accuracy_score(y, scored.prediction, sample_weight=w))
+    usual = float(shares.max())
+    if not scored.is_rare or events is None:
+        accuracy = Measure("Accuracy", f"{right:.1%}", f"{usual:.1%}", "rows classified correctly")
+        found = [*_areas(scored), accuracy]
+        if events is not None:
+            found += _of_events(events, usual=int(np.argmax(shares)) in scored.positives)
+        return found + _of_probabilities(scored, shares)
+    hint = f"says little here: {percent(usual)} of the rows are {events.other}"
+    accuracy = Measure("Accuracy", percent(right), percent(usual), hint)
+    found = [*_areas(scored), *_of_events(events, usual=False), *_of_tops(events)]
+    return [*found, *_of_probabilities(scored, shares), accuracy]
+
+
+def _of_events(events: Events, *, usual: bool) -> list[Measure]:
+    """Return average precision, precision and recall; `usual`: most rows are events."""
+    hits, named = events.hits[events.own], events.hits[events.own] + events.alarms[events.own]
+    share = percent(events.share)
+    decided = f"at the model's own threshold, {events.threshold_text(events.own)}"
+    nothing = "\N{EN DASH}"  # no row is called an event
+    return [
+        Measure(
+            "Average precision",
+            f"{events.average_precision:.3f}",
+            f"{events.share:.3g}",
+            "mean precision over all recalls",
+        ),
+        Measure(
+            "Precision",
+            percent(hits / named) if named else nothing,
+            share if usual else nothing,
+            f"of the rows called {events.name}, those that are; {decided}",
+        ),
+        Measure(
+            "Recall",
+            percent(hits / events.n_events),
+            "100%" if usual else "0%",
+            f"of the rows that are {events.name}, those called so; {decided}",
+        ),
+    ]
+
+
+def _of_tops(events: Events) -> list[Measure]:
+    """Return how many times as many events are among the rows with the highest scores."""
+    out = []
+    for share in TOP_SHARES:
+        found = events.found_in_top(share)
+        if found is not None:
+            hint = f"times as many {events.name} as among all rows: {found:.0%} of them"
+            lift = f"{found / share:.1f}"
+            out.append(Measure(f"Lift in the top {share:.0%}", lift, "1", hint))
+    return out
 
 
 def _areas(scored: Scored) -> list[Measure]:

@@ -18,10 +18,9 @@ from splinear.inspection.bands import has_band
 from splinear.inspection.summary import LEAST_P
 from splinear.inspection.text import fixed, places_for
 from splinear.model.fitted import FittedTerm
-from splinear.report.cards import Card, make_cards
+from splinear.report.cards import Card, flat_terms, make_cards
 from splinear.report.content import Content
 from splinear.report.facts import SHARED, facts, headline, parameters, versions
-from splinear.report.numbers import signed
 from splinear.report.pooling import LEAST_ROWS
 from splinear.report.quality import Quality
 from splinear.report.whatif import WhatIf, what_if
@@ -37,19 +36,28 @@ def render(
 ) -> str:
     """Return the page as HTML."""
     environment = _environment()
-    style, script = (_file(name) for name in ("page.css", "page.js"))
+    style = _file("page.css")
+    script = "".join(map(_file, ("page.js", "threshold.js", "tables.js")))
+    events = None if quality is None else quality.events
     panel = what_if(content)
     context: dict[str, object] = {
         "title": title,
         "policy": _policy(style, script),
         "style": style,
         "script": script,
-        "data": _embedded({**panel.data, "reach": _reach(content)}),
+        "data": _embedded(
+            {
+                **panel.data,
+                "reach": _reach(content),
+                "events": None if events is None else events.data(),
+            }
+        ),
         "headline": headline(content),
         "facts": facts(content),
         "parameters": parameters(content.model),
         "versions": versions(),
         "quality": quality,
+        "events": events,
         "test_rows": f"{n_test:,}" if n_test else "",
         "test_hint": "for the measures below" if quality else "for the histograms below",
         "weighted": weighted,
@@ -115,13 +123,16 @@ def _of_panel(content: Content, panel: WhatIf) -> dict[str, object]:
 
 def _of_terms(content: Content) -> dict[str, object]:
     cards, lines = make_cards(content), _lines(content)
-    pairs = [shown.is_pair for shown in content.shown]
+    pairs = [shown.is_pair for shown in content.drawn]
     curves: list[Card] = [card for card, is_pair in zip(cards, pairs, strict=True) if not is_pair]
     return {
-        "unit": content.unit,
+        "unit": content.units[0] if content.is_factor else content.unit,
+        "target": content.target_name,
+        "is_factor": content.is_factor,
         "unit_long": content.units[0] if len(content.units) == 1 else content.unit,
         "lines": lines,
-        "shared": [line for line, s in zip(lines, content.shown, strict=True)
+        "flat": flat_terms(content),
+        "shared": [line for line, s in zip(lines, content.drawn, strict=True)
                    if s.line.concurvity >= SHARED],
         "has_edf": any(line["edf"] for line in lines),
         "has_tests": bool(content.model._posteriors),
@@ -136,7 +147,7 @@ def _of_terms(content: Content) -> dict[str, object]:
 
 
 def _has_bands(content: Content) -> bool:
-    terms = [shown.term for shown in content.shown if isinstance(shown.term, FittedTerm)]
+    terms = [shown.term for shown in content.drawn if isinstance(shown.term, FittedTerm)]
     single = content.pieces.n_outputs == 1
     return single and any(has_band(content.model, term) for term in terms)
 
@@ -145,7 +156,7 @@ def _lines(content: Content) -> list[dict[str, object]]:
     """Return the lines of the table of terms, as text."""
     out: list[dict[str, object]] = []
     places = places_for(_reach(content) / 4)
-    for k, shown in enumerate(content.shown):
+    for k, shown in enumerate(content.drawn):
         line = shown.line
         p = "" if np.isnan(line.p_value) else f"{line.p_value:.2g}"
         out.append(
@@ -158,8 +169,8 @@ def _lines(content: Content) -> list[dict[str, object]]:
                 "edf": "" if np.isnan(line.edf) else f"{line.edf:.1f}",
                 "p_value": f"< {LEAST_P:.0e}" if line.p_value < LEAST_P else p,
                 "concurvity": "" if np.isnan(line.concurvity) else f"{line.concurvity:.2f}",
-                "lowest": signed(line.lowest, places),
-                "highest": signed(line.highest, places),
+                "lowest": content.effect(line.lowest, places),
+                "highest": content.effect(line.highest, places),
             }
         )
     return out

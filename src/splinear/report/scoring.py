@@ -14,7 +14,9 @@ from splinear.tables.target import check_target
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.outputs.positive import LogMean
 
-__all__ = ["Scored", "score_rows"]
+__all__ = ["RARE", "Scored", "score_rows"]
+
+RARE = 0.1  # share of rows below which accuracy says little, because most rows are of one class
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +52,34 @@ class Scored:
 
     @property
     def positives(self) -> range:
-        """The classes with a ROC curve: the second of two, or else all."""
+        """The classes with a ROC curve: of two the event, or else all.
+
+        The event is the second class, or the first if that is rare.
+        """
         if self.task == "regression":
             return range(0)
-        return range(1, 2) if self.task == "binary" else range(len(self.classes))
+        if self.task == "binary":
+            event = 0 if 0.0 < self.share_of(0) < RARE else 1
+            return range(event, event + 1)
+        return range(len(self.classes))
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether one of two classes is rare."""
+        return self.task == "binary" and 0.0 < self.share_of(self.positives[0]) < RARE
+
+    def share_of(self, k: int) -> float:
+        """Return the share of rows that have class k."""
+        return float(np.average(self.one_vs_rest(k)[0], weights=self.weights))
 
     def one_vs_rest(self, k: int) -> tuple[AnyArray, Floats]:
         """Return whether each row has class k, and its score or probability for it."""
         is_it = self.y[:, k] == 1 if self.task == "multilabel" else self.y == k
         if self.probability is not None:
             return is_it, self.probability[:, k]
-        return is_it, self.score[:, 0 if self.task == "binary" else k]
+        if self.task == "binary":
+            return is_it, self.score[:, 0] if k == 1 else -self.score[:, 0]
+        return is_it, self.score[:, k]
 
 
 def score_rows(

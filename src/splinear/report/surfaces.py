@@ -11,7 +11,7 @@ from splinear.inspection.adding import column_of
 from splinear.inspection.text import number, places_for
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.report.content import Content, Shown
-from splinear.report.numbers import Drawn, Numbers, signed
+from splinear.report.numbers import Drawn, Numbers
 from splinear.report.pictures.axes import Axis, choose_axis
 from splinear.report.pictures.heat import HeatPanel, HeatSide, draw_heat
 from splinear.report.spreads import count_levels, spread_of
@@ -108,9 +108,11 @@ def draw_surface(content: Content, shown: Shown) -> Drawn:
     order = np.sort(np.argsort(-np.abs(f).max(axis=(1, 2)), kind="stable")[:n_maps]).tolist()
     pictures = []
     for k in order:
-        panel = HeatPanel(x.side, z.side, f[k], empty, height)
+        panel = HeatPanel(x.side, z.side, f[k], empty, height, content.is_factor)
         of = f" of {content.outputs[k]}" if len(f) > 1 else ""
-        words = f"What {pair.name} add together to the {content.unit}{of}, as a heat map."
+        what = f"The {content.unit} of" if content.is_factor else "What"
+        to = "" if content.is_factor else f" add together to the {content.unit}{of}"
+        words = f"{what} {pair.name}{to}, as a heat map."
         pictures.append((content.outputs[k] if len(f) > 1 else "", draw_heat(panel, words)))
     return pictures, _numbers(content, x, z, f[order[0]], order[0]), _notes(x, z, f, n_maps)
 
@@ -147,7 +149,7 @@ def _numbers(content: Content, x: _Side, z: _Side, f: Floats, output: int) -> Nu
     of = f" ({content.outputs[output]})" if content.pieces.n_outputs > 1 else ""
     return Numbers(
         (f"{x.axis.name} \\ {z.axis.name}{of}", *(z.labels[k] for k in columns)),
-        tuple((x.labels[j], *(signed(f[j, k], places) for k in columns)) for j in rows),
+        tuple((x.labels[j], *(content.effect(f[j, k], places) for k in columns)) for j in rows),
     )
 
 

@@ -51,6 +51,8 @@ class Control:
         The step of the slider.
     missing, unseen : bool
         Whether there were missing values in training, and whether unseen levels are allowed.
+    matters : bool
+        Whether a term of the feature is drawn; the others add next to nothing.
     """
 
     feature: int
@@ -62,6 +64,7 @@ class Control:
     step: str
     missing: bool
     unseen: bool
+    matters: bool
 
 
 @dataclass(frozen=True)
@@ -121,20 +124,22 @@ def _control(content: Content, feature: Feature, term: TermPieces) -> Control:
     fitted = content.model.terms_.of_feature(term.feature)
     assert isinstance(fitted, FittedTerm)
     missing = fitted.had_missing  # otherwise most features would have a checkbox
+    matters = any(term.feature in shown.term.features for shown in content.drawn)
+    flags = (missing, unseen, matters)
     if isinstance(term, CategoryTerm):
         pool = content.pools[term.feature]
         names = tuple(map(str, term.levels))
         typical = str(int(np.argmax(pool.counts[pool.named]))) if len(pool.named) else "0"
-        return Control(term.feature, feature.name, names, typical, "", "", "", missing, unseen)
+        return Control(term.feature, feature.name, names, typical, "", "", "", *flags)
     spread = spread_of(fitted, content.table)
     whole = _is_whole(fitted, spread)
     typical = _typical(fitted, spread, whole=whole)
     if content.is_boolean(fitted):
         names = ("False", "True")
-        return Control(term.feature, feature.name, names, typical, "", "", "", missing, unseen)
+        return Control(term.feature, feature.name, names, typical, "", "", "", *flags)
     lo, hi = (repr(float(x)) for x in (fitted.lo, fitted.hi))
     step = "1" if whole else "any"
-    return Control(term.feature, feature.name, None, typical, lo, hi, step, missing, unseen)
+    return Control(term.feature, feature.name, None, typical, lo, hi, step, *flags)
 
 
 def _is_whole(term: FittedTerm, spread: Spread) -> bool:

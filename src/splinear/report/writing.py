@@ -22,6 +22,7 @@ from splinear.report.content import Content, read_content
 from splinear.report.page import render
 from splinear.report.quality import assess
 from splinear.report.scoring import score_rows
+from splinear.tables.opening import open_table, open_target
 
 __all__ = ["write"]
 
@@ -49,9 +50,14 @@ def write(
         The features of a pipeline are the columns that its last step sees.
     path : str or path-like
         The file to write; an existing one is replaced when the new one is complete.
-    X_test, y_test, sample_weight : array-like, default=None
-        Test rows, their target and their weights. Without X_test, histograms are those of training,
-        as coarse as the model stores them; without y_test, there are no measures of quality.
+    X_test : array-like or files as in fit, default=None
+        Test rows. Without them, histograms are those of training, as coarse as the model stores
+        them.
+    y_test : array-like, or the name of the target's column in files, default=None
+        The target of the test rows. Without it there are no measures of quality, unless the files
+        hold labels as LIBSVM's do.
+    sample_weight : array-like, default=None
+        Weights of the test rows.
     title : str, default=None
         None means the names of the estimator and of what it predicts.
     class_names, target_name : names for the classes, or for the target of a regression
@@ -76,6 +82,9 @@ def write(
         raise ValueError("y_test and sample_weight belong to test rows: give X_test, too.")
     _refuse_threshold(model)
     estimator, X = resolve(model, X_test)
+    if X is not None:  # a table that was opened is read again, but not opened
+        table = open_table(X, type(estimator).__name__)
+        X, y_test = open_target(table, y_test, getattr(estimator, "classes_", ()))
     content = read_content(estimator, X, class_names, target_name, top)
     page = _page(content, X, y_test, sample_weight, title)
     write_file(path, page.encode("utf-8"))

@@ -16,7 +16,9 @@ __all__ = ["Axis", "bottom_axis", "choose_axis", "left_axis", "nice_ticks", "tic
 
 _MIDDLE, _NARROW = 0.9, 0.3  # an axis is bent if this share of rows is on this share of it
 _LETTER = 5.8  # width of a character of a label
-_LARGE = 1e4  # from here on, labels are 10k, 20k, ...
+_LARGE = 1e6  # from here on, labels are 1M, 2M, ... if that is shorter
+_THOUSANDS = 1e4  # from here on, thousands are separated
+_NARROW_FACTORS = np.log(5.0)  # an axis of factors up to here has even steps
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Axis:
     end: float
     bend: float | None = None
     places: tuple[float, ...] | None = None  # of ticks, if given
+    is_factor: bool = False  # of numbers that are logarithms of factors, which ticks show
 
     def __call__(self, x: Floats | Sequence[float]) -> Floats:
         """Return the pixels of numbers."""
@@ -57,9 +60,18 @@ class Axis:
         """Return the numbers of at most `most` ticks."""
         if self.places is not None:
             return list(self.places)
+        if self.is_factor:
+            return _factor_ticks(self.lo, self.hi, most)
         if self.bend is None:
             return nice_ticks(self.lo, self.hi, most)
         return self._bent_ticks(most)
+
+    def label(self, x: float, ticks: Sequence[float]) -> str:
+        """Return the label of one of the ticks."""
+        if not self.is_factor:
+            return tick_text(x, ticks)
+        factors = [round(float(np.exp(tick)), 12) for tick in ticks]
+        return f"\N{MULTIPLICATION SIGN}{tick_text(factors[list(ticks).index(x)], factors)}"
 
     def _bent_ticks(self, most: int) -> list[float]:
         kept: list[float]
@@ -105,6 +117,24 @@ def nice_ticks(lo: float, hi: float, most: int) -> list[float]:
     return [lo, hi]
 
 
+def _factor_ticks(lo: float, hi: float, most: int) -> list[float]:
+    """Return the logarithms of at most `most` round factors, 1 among them if it is there."""
+    if not lo < hi or hi - lo > 600.0 or max(abs(lo), abs(hi)) > 600.0:
+        return nice_ticks(lo, hi, most)
+    if hi - lo < _NARROW_FACTORS:
+        even = nice_ticks(float(np.exp(lo)), float(np.exp(hi)), most)
+        return [float(np.log(round(x, 12))) for x in even if x > 0.0]
+    first, last = (int(np.floor(x / np.log(10.0))) for x in (lo, hi))
+    for step in range(1, 300):
+        decades = range(first - first % step, last + 1, step)
+        for digits in ((1, 2, 5), (1,)) if step == 1 else ((1,),):
+            found = [float(np.log(float(f"{m}e{k}"))) for k in decades for m in digits]
+            found = [x for x in found if lo <= x <= hi]
+            if len(found) <= most:
+                return found
+    return [0.0]
+
+
 def tick_text(x: float, ticks: Sequence[float]) -> str:
     """Return the label of a tick, with the digits that tell it from the others."""
     if x == 0.0:
@@ -135,7 +165,9 @@ def _written_out(x: float, ticks: Sequence[float]) -> str:
         return f"{x:.4g}"
     step = _even_step(ticks) or abs(x)
     places = 0 if step == 0.0 else int(np.clip(decimals_of(step), 0, 8))
-    return fixed(x, places).replace(",", "")
+    text = fixed(x, places)
+    is_long = max(abs(tick) for tick in ticks) >= _THOUSANDS
+    return text if is_long else text.replace(",", "")
 
 
 def _digits(x: float, ticks: Sequence[float]) -> int:
@@ -159,7 +191,7 @@ def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None =
         d = "".join(f"M{x:.1f} {grid_top:.1f}V{y:.1f}" for x in at)
         lines = element("path", d=d, class_="grid")
     marks = element("path", d="".join(f"M{x:.1f} {y:.1f}v4" for x in at), class_="tick")
-    names = [text(tick_text(tick, ticks), x, y + 16) for tick, x in zip(ticks, at, strict=True)]
+    names = [text(axis.label(tick, ticks), x, y + 16) for tick, x in zip(ticks, at, strict=True)]
     return lines + marks + element("g", "".join(names), text_anchor="middle")
 
 
@@ -172,7 +204,7 @@ def _legible_ticks(axis: Axis, most: int) -> list[float]:
 
 def _apart(axis: Axis, ticks: Sequence[float]) -> bool:
     """Return whether no label of a horizontal axis touches the next."""
-    widths = np.array([_LETTER * len(tick_text(tick, ticks)) for tick in ticks])
+    widths = np.array([_LETTER * len(axis.label(tick, ticks)) for tick in ticks])
     needed = (widths[1:] + widths[:-1]) / 2 + _LETTER
     return bool((np.diff(axis(ticks)) >= needed).all())
 
@@ -188,6 +220,6 @@ def left_axis(axis: Axis, x: float, right: float, most: int = 6) -> str:
         if chosen
     )
     names = [
-        text(tick_text(tick, ticks), x - 6, y + 3.5) for tick, y in zip(ticks, at, strict=True)
+        text(axis.label(tick, ticks), x - 6, y + 3.5) for tick, y in zip(ticks, at, strict=True)
     ]
     return lines + element("g", "".join(names), text_anchor="end")

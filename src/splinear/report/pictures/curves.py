@@ -47,6 +47,8 @@ class CurvePanel:
         A short name of the unit of f.
     least : float
         The least height of the vertical axis.
+    is_factor : bool
+        Whether f is the logarithm of a factor, and the axis has factors.
     """
 
     x: Floats
@@ -58,6 +60,7 @@ class CurvePanel:
     names: Sequence[str]
     unit: str
     least: float
+    is_factor: bool = False
 
 
 def reach_of(f: Floats, half: Floats | None) -> tuple[float, float]:
@@ -113,7 +116,8 @@ def _vertical(panel: CurvePanel) -> Axis:
         highest = max(highest, float(panel.at_missing.max()) + panel.half_missing)
     more = max(0.0, panel.least - (highest - lowest)) / 2
     room = 0.04 * max(highest - lowest, panel.least)
-    return Axis(lowest - more - room, highest + more + room, BOTTOM - STRIP - 6, TOP)
+    return Axis(lowest - more - room, highest + more + room, BOTTOM - STRIP - 6, TOP,
+                is_factor=panel.is_factor)  # fmt: skip
 
 
 def _with_ticks(across: Axis, spread: Spread) -> Axis:

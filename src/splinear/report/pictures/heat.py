@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.inspection.text import told_apart
+from splinear.inspection.text import number, told_apart
+from splinear.report.numbers import factor
 from splinear.report.pictures.axes import Axis, bottom_axis, tick_text
 from splinear.report.pictures.svg import Picture, cell_path, element, text
 
@@ -44,6 +45,8 @@ class HeatPanel:
         Whether no row is near each cell; None if unknown.
     height : float
         |f| of the deepest color.
+    is_factor : bool
+        Whether f is the logarithm of a factor.
     """
 
     x: HeatSide
@@ -51,6 +54,7 @@ class HeatPanel:
     f: Floats
     empty: NDArray[np.bool_] | None
     height: float
+    is_factor: bool = False
 
 
 def draw_heat(panel: HeatPanel, words: str) -> str:
@@ -70,7 +74,7 @@ def draw_heat(panel: HeatPanel, words: str) -> str:
         text(name_x, (left + RIGHT) / 2, y + 13, text_anchor="middle",
              class_="side"),
         _upright(name_z),
-        key(left, y + 20, panel.height),
+        key(left, y + 20, panel.height, is_factor=panel.is_factor),
     )  # fmt: skip
     return picture.rendered(words, "panel")
 
@@ -140,12 +144,13 @@ def _runs(
     return out
 
 
-def key(x: float, y: float, height: float) -> str:
+def key(x: float, y: float, height: float, *, is_factor: bool = False) -> str:
     """Return the legend of colors."""
     n, cell = 2 * N_COLORS + 1, 8.0
     out = []
     for k in range(-N_COLORS, N_COLORS + 1):
         at = x + cell * (k + N_COLORS)
         out.append(element("path", d=cell_path([(at, y, cell, 9)]), class_=_color(k)))
-    ends = f"−{height:.2g} to +{height:.2g}"
+    size = number(float(f"{height:.2g}"))
+    ends = f"{factor(-height)} to {factor(height)}" if is_factor else f"−{size} to +{size}"
     return "".join(out) + text(ends, x + cell * n + 8, y + 8, class_="note")

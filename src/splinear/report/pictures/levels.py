@@ -41,6 +41,8 @@ class LevelPanel:
         A short name of the unit of f.
     least : float
         The least width of the axis.
+    is_factor : bool
+        Whether f is the logarithm of a factor, and the axis has factors.
     """
 
     levels: Sequence[str]
@@ -50,6 +52,7 @@ class LevelPanel:
     names: Sequence[str]
     unit: str
     least: float
+    is_factor: bool = False
 
 
 def draw_levels(panel: LevelPanel, words: str) -> str:
@@ -93,7 +96,7 @@ def _axis(panel: LevelPanel) -> Axis:
         highest = min(highest + more, max(highest, float((panel.f[:, 0] + half).max())))
     more = max(0.0, panel.least - (highest - lowest)) / 2
     room = 0.02 * max(highest - lowest, panel.least, 1e-300)
-    return Axis(lowest - more - room, highest + more + room, LEFT, RIGHT)
+    return Axis(lowest - more - room, highest + more + room, LEFT, RIGHT, is_factor=panel.is_factor)
 
 
 def _whisker(panel: LevelPanel, axis: Axis, k: int, y: float) -> str:

@@ -197,10 +197,18 @@
 
   const minus = (text) => text.replace(/-/g, "\u2212");
   const places = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.max(data.reach / 4, 1e-300)))));
-  const plain = (x) => minus((Number(x.toFixed(places)) + 0).toFixed(places));  // no negative zero
+  function plain(x) {
+    const near = Number(x.toFixed(places)) + 0;  // no negative zero
+    const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
+    return minus(near.toLocaleString("en", digits));
+  }
   const signed = (x) => (Number(x.toFixed(places)) > 0 ? "+" : "") + plain(x);
+  // Under a log link terms multiply the prediction, and the sum of scores is its logarithm.
+  const isFactor = data.link === "log";
+  const effect = (x) => (isFactor ? `\u00d7${byDigits(Number(Math.exp(x).toPrecision(3)))}` : signed(x));
+  const whole = (x) => (isFactor ? byDigits(Math.exp(x)) : plain(x));
   const percent = (p) => `${(100 * p).toFixed(p > 0.0995 && p < 0.9995 ? 1 : 2)} %`;
-  const byDigits = (x) => minus(Math.abs(x) >= 1e5 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(5))));
+  const byDigits = (x) => minus(Math.abs(x) >= 1e4 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(5))));
   const figures = document.getElementById("figures");
   const problem = document.getElementById("problem");
   const spoken = document.getElementById("spoken");
@@ -266,11 +274,11 @@
       rect.setAttribute("x", String(value < 0 ? 60 - width : 60));
       rect.setAttribute("width", width.toFixed(2));
       rect.setAttribute("class", value < 0 ? "down" : "");
-      row.querySelector("b").textContent = signed(value);
+      row.querySelector("b").textContent = effect(value);
     }
-    document.getElementById("base").textContent = plain(found.base[k]);
-    document.getElementById("score").textContent = plain(found.score[k]);
-    document.getElementById("unit").textContent = data.units[k];
+    document.getElementById("base").textContent = whole(found.base[k]);
+    document.getElementById("score").textContent = whole(found.score[k]);
+    document.getElementById("unit").textContent = isFactor ? data.outputs[k] : data.units[k];
   }
 
   let waiting = 0;
@@ -291,7 +299,7 @@
       result.dataset.score = JSON.stringify(found.score);
       result.dataset.probability = JSON.stringify(found.chance);
       result.dataset.mean = JSON.stringify(found.mean);
-      say(`${summary(found)}. Score: ${plain(found.score[k])}.`);
+      say(isFactor ? `${summary(found)}.` : `${summary(found)}. Score: ${plain(found.score[k])}.`);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       problem.textContent = error.message;
