@@ -36,7 +36,7 @@ def test_the_commands_of_the_page_run(invoke, tmp_path, monkeypatch):
 
 
 def test_the_options_of_the_page_exist(invoke):
-    commands = ("fit", "predict", "explain", "convert")
+    commands = ("fit", "predict", "explain", "convert", "reproduce")
     text = " ".join(invoke(command, "--help").output for command in commands)
     for option in set(re.findall(r"`(--[A-Za-z-]+)", PAGE.read_text(encoding="utf-8"))):
         assert option in text, option

@@ -210,6 +210,20 @@ def standard_errors(posterior: JointPosterior, model, X, j: int) -> np.ndarray:
     return np.sqrt(values**2 @ (posterior.noise / (1.0 + curve.mu)))
 
 
+def test_terms_without_a_covariance_have_degrees_of_freedom():
+    """Too large for bands; but the noise is what is left beside them, too."""
+    random = np.random.default_rng(0)
+    shop, n = random.integers(0, 2500, 10_000), 10_000
+    X = np.column_stack([shop, random.random(n)])
+    y = random.normal(size=2500)[shop] + X[:, 1] + random.normal(size=n)
+    fine = Spline(2_100, knots="uniform")
+    for terms in ({0: Category()}, {0: Category(), 1: fine}):
+        model = AdditiveRegressor(terms=terms, random_state=0).fit(X, y)
+        (joint,) = model._posteriors
+        assert joint.freedom == pytest.approx(1.0 + sum(t.edf for t in model.terms_), rel=0.01)
+        assert joint.residual_variance == pytest.approx(1.0, rel=0.05)
+
+
 @pytest.mark.parametrize("kind", ["gaussian", "logistic"])
 def test_thinned_curves_hang_together_nearly_as_whole_ones(kind):
     model, X, weights = fitted(kind, "plain", None, n_bins=60)

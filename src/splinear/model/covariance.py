@@ -27,7 +27,7 @@ from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.curve_posterior import CurvePosterior
-from splinear.model.factoring import pair_variances
+from splinear.model.factoring import freedom_alone, pair_variances
 from splinear.model.group import TermGroup
 from splinear.model.information import Information, Thinned, reached
 from splinear.model.surface_posterior import SurfacePosterior
@@ -82,8 +82,12 @@ class JointPosterior:
 
     @property
     def _freedom_of_others(self) -> float:
-        """Effective degrees of freedom of intercepts and surfaces."""
+        """Effective degrees of freedom of intercepts, surfaces, and terms without a covariance."""
         freedom = self.share * len(self.outputs)
+        for of_output in self.information.blocks:
+            for curves, own in zip(self.model.layout.groups, of_output, strict=True):
+                if is_too_large(curves):
+                    freedom += self.share * freedom_alone(curves, own)
         for blocks in self.information.pair_blocks:
             for group, own in zip(self.model.layout.pairs, blocks, strict=True):
                 alone = group.with_held(None)  # functions shared with a curve are counted there

@@ -16,9 +16,10 @@ from scipy.linalg import LinAlgError, cholesky_banded
 
 from splinear import _core
 from splinear._types import Floats
+from splinear.model.group import TermGroup
 from splinear.model.pairs import PairGroup
 
-__all__ = ["GROWTHS", "factor_with", "factored_surfaces", "pair_variances"]
+__all__ = ["GROWTHS", "factor_with", "factored_surfaces", "freedom_alone", "pair_variances"]
 
 Factor = TypeVar("Factor")
 
@@ -44,6 +45,27 @@ def factor_with(method: Callable[[Floats], Factor], matrix: Floats, diagonal: Fl
             except LinAlgError:
                 continue
     return method(matrix)
+
+
+def freedom_alone(group: TermGroup, blocks: Floats) -> float:
+    """Return tr(H (H + S)^{-1}) for all curves of a group as if nothing else was estimated.
+
+    `blocks` has the bands of H, (n_features, stride, support). What a line costs less is left out.
+    """
+    used, penalty = group.used, group.penalty_bands
+    n_bands = max(blocks.shape[2], penalty.shape[2])
+    H = np.zeros((*group.shape, n_bands))
+    for p in range(blocks.shape[2]):
+        end = group.stride - p
+        H[:, :end, p] = blocks[:, :end, p] * (used[:, :end] & used[:, p:])
+    both = H.copy()
+    both[:, :, : penalty.shape[2]] += np.where(used[:, :, None], penalty, 0.0)
+    both[:, :, 0][~used] = 1.0
+    lower = np.ascontiguousarray(both.reshape(-1, n_bands).T)
+    method = partial(cholesky_banded, lower=True, check_finite=False)
+    V = _core.band_inverse(np.ascontiguousarray(factor_with(method, lower, lower[0])))
+    twice = np.where(np.arange(n_bands) > 0, 2.0, 1.0)
+    return float(np.sum(twice[:, None] * H.reshape(-1, n_bands).T * V))
 
 
 def factored_surfaces(group: PairGroup, blocks: Floats, stiffness: float = 1.0) -> Floats:

@@ -166,7 +166,7 @@ def _lines(content: Content) -> list[dict[str, object]]:
                 "kind": line.term,
                 "share": shown.share,
                 "importance": fixed(line.importance, places),
-                "edf": "" if np.isnan(line.edf) else f"{line.edf:.1f}",
+                "edf": "" if np.isnan(line.edf) else f"{line.edf:,.1f}",
                 "p_value": f"< {LEAST_P:.0e}" if line.p_value < LEAST_P else p,
                 "concurvity": "" if np.isnan(line.concurvity) else f"{line.concurvity:.2f}",
                 "lowest": content.effect(line.lowest, places),

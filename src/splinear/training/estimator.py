@@ -246,7 +246,8 @@ class AdditiveEstimator(Stateful):
         """Raise if a later chunk has infinity, or missing values or levels new since the first."""
         gaps = self.missing == "level"
         lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
-        self._warn_of_constants(lo, hi)
+        if not data.table.is_sparse:  # where a chunk without a word is ordinary
+            self._warn_of_constants(lo, hi)
         for group in self._model.layout.groups:
             if group.levels is not None and (lo[group.features] < 0).any():
                 raise ValueError(
