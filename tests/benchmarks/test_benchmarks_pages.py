@@ -323,6 +323,14 @@ def test_shapes(tmp_path):
     assert page.count("(bar: ") == 1
 
 
+def test_gams(tmp_path):
+    run("gams", "--quick", "--output", tmp_path)
+    page = (tmp_path / "gams.md").read_text()
+    errors, seconds = tables_of(page)
+    assert [line[:2] for line in errors[2:]] == [["numbers", "400"], ["labels", "400"]]
+    assert all(float(line[2]) > 0 and line[3:] == ["-"] * 3 for line in errors[2:] + seconds[2:])
+
+
 def test_pairs_held_out(tmp_path):
     run("pairs_held_out", "--quick", "--at-once", "2", "--output", tmp_path)
     page = (tmp_path / "pairs_held_out.md").read_text()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, load_wine
 from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor
@@ -655,3 +655,38 @@ def test_few_gaps_count_as_the_mean_and_many_as_what_they_are():
     shifted = AdditiveRegressor(**SETTINGS).fit(X, nothing + noise + 2.0 * gap)
     term = shifted.terms_[1]
     assert term.at_missing[0] - term.evaluate(X[~gap, 1]).mean() == pytest.approx(2.0, abs=0.2)
+
+
+def with_one_far_off():
+    """A row that is far away from all others in one column."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 3))
+    y = random.random(2000) < expit(np.sin(2 * X[:, 0]) - X[:, 1])
+    X[0] = 40.0
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        (AdditiveRegressor, lambda: load_diabetes(return_X_y=True)),
+        (AdditiveClassifier, lambda: load_wine(return_X_y=True)),
+        (AdditiveClassifier, with_one_far_off),
+    ],
+    ids=["diabetes", "three classes", "one row far off"],
+)
+def test_the_order_of_rows_and_the_units_of_columns_change_little(kind, rows):
+    X, y = rows()
+    model = kind(**SETTINGS)
+
+    def scores(X, y, at):
+        model.fit(X, y)
+        found = model.decision_function(at) if hasattr(model, "decision_function") else None
+        return model.predict(at) if found is None else found
+
+    expected = scores(X, y, X)
+    spread = expected.std(axis=0).max()
+    other = np.random.default_rng(1).permutation(len(X))
+    np.testing.assert_allclose(scores(X[other], y[other], X), expected, atol=0.02 * spread)
+    units = 3.7 * X + 11.0
+    np.testing.assert_allclose(scores(units, y, units), expected, atol=0.02 * spread)
