@@ -107,8 +107,8 @@ def of_statsmodels(X: Array, y: Array, T: Array, is_class: bool) -> Array:
     model.fit()  # select_penweight needs its scale
     alpha = model.select_penweight(method="minimize")[0]
     inside = np.clip(T, X.min(axis=0), X.max(axis=0))  # its splines end there
-    found = GLMGam(y, alpha=alpha, **given).fit()
-    return found.predict(np.ones((len(T), 1)), exog_smooth=inside)
+    chosen = GLMGam(y, alpha=alpha, **given).fit()
+    return chosen.predict(np.ones((len(T), 1)), exog_smooth=inside)
 
 
 MODELS: dict[str, Callable[[Array, Array, Array, bool], Array]] = {

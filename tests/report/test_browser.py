@@ -269,8 +269,8 @@ def test_a_threshold_is_moved(browser: Any, tmp_path: Path) -> None:
         assert said("count-alarms") == f"{alarms:,}"
         assert said("count-misses") == f"{is_it.sum() - hits:,}"
         assert said("count-passed") == f"{(~is_it).sum() - alarms:,}"
-        assert said("line-recall") == f"{hits / is_it.sum():.1%}".replace("%", " %")
-        assert said("line-precision") == f"{hits / (hits + alarms):.1%}".replace("%", " %")
+        assert said("line-recall") == f"{hits / is_it.sum():.1%}"
+        assert said("line-precision") == f"{hits / (hits + alarms):.1%}"
         cost = alarm * alarms + miss * (is_it.sum() - hits)
         assert said("line-cost").replace(",", "") == f"{cost:.0f}"
 

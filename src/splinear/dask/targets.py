@@ -135,6 +135,11 @@ class RemoteTarget:
         del rows
         return self.common.unit
 
+    def among(self, rows: WeightedRows) -> RemoteTarget:
+        """Return the target itself, which has the statistics of all rows."""
+        del rows
+        return self
+
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Return the problems of rows of the sample."""
         return self.sample.problems(rows, loss, bias)

@@ -55,15 +55,11 @@ def told_apart(texts: Sequence[str], most: int = LONGEST) -> list[str]:
     n_different, common = len(set(texts)), os.path.commonprefix
     start = len(common(list(long)))
     end = len(common([text[start:][::-1] for text in long]))
-    for way in (_without_end, _without_middle, lambda text, m: _differing(text, m, start, end)):
+    for way in (shortened, _without_middle, lambda text, m: _differing(text, m, start, end)):
         short = [way(text, most) if text in long else text for text in texts]
         if len(set(short)) == n_different:
             return short
     return _numbered(texts, most)
-
-
-def _without_end(text: str, most: int) -> str:
-    return text[: most - 1] + DOTS
 
 
 def _without_middle(text: str, most: int) -> str:

@@ -14,6 +14,7 @@ from splinear.inspection.curves import sides_of
 from splinear.inspection.ranking import levels_that_matter, widest_outputs
 from splinear.inspection.text import places_for
 from splinear.model.fitted import FittedPair, FittedTerm
+from splinear.report.classes import MANY
 from splinear.report.content import Content, Shown
 from splinear.report.numbers import Drawn, Numbers
 from splinear.report.pictures.axes import choose_axis
@@ -25,7 +26,6 @@ from splinear.report.surfaces import draw_surface
 __all__ = ["Card", "flat_terms", "make_cards"]
 
 MOST_LEVELS = 14  # in a picture
-MOST_LINES = 10  # classes in a picture
 _PLACES = 120  # points at which a curve is evaluated, besides its knots
 _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve; fewer if it has many columns
 MOST_ROWS = 60  # in a table of levels
@@ -107,10 +107,10 @@ def _half(content: Content, term: FittedTerm, x: Floats) -> Floats | None:
 def _lines(content: Content, f: Floats) -> tuple[list[int], list[str], list[str]]:
     """Return which lines to draw, their names, and a note on those that are left out."""
     n = f.shape[1]
-    if n <= MOST_LINES:
+    if n <= MANY:
         return list(range(n)), list(content.outputs), []
-    widest = widest_outputs([f], MOST_LINES)
-    note = f"Of {n} classes, the {MOST_LINES} for which it matters most are drawn."
+    widest = widest_outputs([f], MANY)
+    note = f"Of {n} classes, the {MANY} for which it matters most are drawn."
     return widest, [content.outputs[k] for k in widest], [note]
 
 

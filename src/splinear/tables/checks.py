@@ -198,16 +198,15 @@ def _refuse_no_numbers(name: str, found: AnyArray) -> None:
     """Raise unless an array holds real numbers; NumPy would make some of dates and text."""
     values = found.ravel()
     if values.dtype == object:
-        wrong = [not (is_missing(value) or _is_real(value)) for value in values.tolist()]
+        wrong = [
+            not is_missing(value) and (isinstance(value, complex) or not isinstance(value, Number))
+            for value in values.tolist()
+        ]
     else:
         wrong = [values.dtype.kind not in "biuf"]
     if any(wrong):
         value = values[wrong.index(True)] if values.size else values.dtype
         raise ValueError(f"{name} must hold numbers; got {value!r}.")
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, Number) and not isinstance(value, complex)
 
 
 def check_groups(groups: Input, n_rows: int) -> NDArray[np.intp] | None:

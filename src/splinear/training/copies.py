@@ -26,6 +26,7 @@ from scipy import sparse
 
 from splinear._types import AnyArray
 from splinear._warning import warn
+from splinear.tables.chunks import as_dense
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
 
@@ -60,8 +61,13 @@ def copies_of(table: Table, y: AnyArray, kept: AnyArray | None) -> NDArray[np.in
             of_all += _of_columns(table, some)
         if not _has_equals(of_all[rows]):
             return None
-    rows = rows[(of_all - of_y)[rows] != _of_no_value(table)]
-    return _firsts(of_all, rows) if _exceed_chance(table, y, of_y, of_all, rows) else None
+    of_X = of_all - of_y
+    rows = rows[of_X[rows] != _of_no_value(table)]
+    if table.shape[1] == 1 and _is_grid(as_dense(table.sample(rows))):
+        determines_y = _n_pairs(of_X[rows]) == _n_pairs(of_all[rows])
+        if determines_y or all(_is_grid(own) for own in y[rows].T):
+            return None
+    return _firsts(of_all, rows) if _exceed_chance(table, of_y, of_all, rows) else None
 
 
 def warn_of_copies(n_copies: int, n_rows: int) -> None:
@@ -152,17 +158,13 @@ def _n_pairs(hashes: Hashes) -> float:
     return float((counts * (counts - 1.0)).sum() / 2.0)
 
 
-def _exceed_chance(
-    table: Table, y: AnyArray, of_y: Hashes, of_all: Hashes, rows: NDArray[np.intp]
-) -> bool:
+def _exceed_chance(table: Table, of_y: Hashes, of_all: Hashes, rows: NDArray[np.intp]) -> bool:
     """Return whether rows are equal more often than chance explains."""
     share = max(1, -(-len(rows) // MOST_ROWS))
     rows = rows[of_all[rows] % np.uint64(share) == 0]  # keeps equal rows together
     of_all = of_all[rows]
     distinct = np.unique(of_all, return_index=True)[1]
     if len(distinct) < LEAST_DISTINCT:
-        return False
-    if table.shape[1] == 1 and _is_ordinary(table, y, of_all, of_all - of_y[rows], rows):
         return False
     equal, of_any = _n_pairs(of_all), len(distinct) * (len(distinct) - 1) / 2.0
     for block in [of_y[rows], *(own[rows] for own in _blocks(table))]:
@@ -173,23 +175,13 @@ def _exceed_chance(
     return True
 
 
-def _is_ordinary(
-    table: Table, y: AnyArray, of_all: Hashes, of_X: Hashes, rows: NDArray[np.intp]
-) -> bool:
-    """Return whether a single column has few values, and y too unless the column determines it."""
-    x = np.asarray(table.sample(rows)).ravel() if not table.is_sparse else np.zeros(0)
-    if not _is_grid(x):
-        return False
-    return _n_pairs(of_X) == _n_pairs(of_all) or all(_is_grid(own) for own in y[rows].T)
-
-
 def _is_grid(values: AnyArray) -> bool:
     """Return whether values are multiples of a unit, with no more places than values."""
-    n, found = len(values), np.unique(values[np.isfinite(values)]).astype(np.float64)
-    if len(found) < 2:
+    distinct = np.unique(values[np.isfinite(values)]).astype(np.float64)
+    if len(distinct) < 2:
         return True
-    found /= np.abs(found).max()  # differences do not overflow
-    return bool(found[-1] - found[0] <= n * np.diff(found).min())
+    distinct /= np.abs(distinct).max()  # differences do not overflow
+    return bool(distinct[-1] - distinct[0] <= len(values) * np.diff(distinct).min())
 
 
 def _blocks(table: Table) -> Iterator[Hashes]:

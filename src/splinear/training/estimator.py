@@ -161,7 +161,8 @@ class AdditiveEstimator(Stateful):
         training_set = replace(training_set, interactions=interactions)
         if training_set.rows.plan.rows_per_block is not None:
             line.say(_of_coding(training_set.rows))
-        stopping, is_chosen = work._stopping(training_set.rows, line.telling(self.callback)), True
+        stopping = work._stopping(training_set.rows, line.telling(self.callback))
+        is_chosen = True
         if isinstance(trainer, DualTrainer) and trainer.C is None:
             here = work._sample_here(data, training_set)
             trainer = trainer.chosen(here, stopping)

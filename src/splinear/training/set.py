@@ -13,8 +13,6 @@ from splinear.solvers.problems.losses import Loss, SmoothLoss
 from splinear.solvers.problems.problem import Result, Start
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.outputs.base import Outputs, Problems, Target
-from splinear.training.outputs.numbers import RegressionTarget
-from splinear.training.outputs.positive import CountTarget
 from splinear.training.weighted import WeightedRows
 
 if TYPE_CHECKING:
@@ -62,15 +60,9 @@ class TrainingSet:
     def without(self, held_out: AnyArray) -> TrainingSet:
         """Return the set with a weight of 0 in the rows `held_out` (n_given,).
 
-        Unlike `within`, it keeps the center of the target, so that scores mean the same; and the
-        mean of counts, for all may be 0 without a fold.
+        Unlike `within`, it keeps what the target takes from all rows, so that scores mean the same.
         """
-        target = self.target
-        if isinstance(target, RegressionTarget):
-            target = replace(target, fixed_center=target.center(self.weighted))
-        elif isinstance(target, CountTarget):
-            target = target.among(self.weighted)
-        return replace(self.within(~held_out), target=target)
+        return replace(self.within(~held_out), target=self.target.among(self.weighted))
 
     def with_layout(self, layout: Layout) -> TrainingSet:
         """Return the set with a layout of the same groups."""

@@ -195,7 +195,7 @@ def draw_mistakes(bars: Sequence[tuple[str, float, float]], words: str) -> str:
     short = told_apart([name for name, _, _ in bars], 23)
     for k, (name, rows, share) in enumerate(bars):
         y, width = top + row * k, (right - left) * rows / most
-        label = f"{number(rows)} ({100 * share:.0f} %)"
+        label = f"{number(rows)} ({share:.0%})"
         picture.add(
             text(short[k], left - 8, y + 13, full=name, text_anchor="end", class_="level"),
             element("path", d=cell_path([(left, y + 4, width, row - 7)]), class_="bar down"),

@@ -207,7 +207,7 @@
   const isFactor = data.link === "log";
   const effect = (x) => (isFactor ? `\u00d7${byDigits(Number(Math.exp(x).toPrecision(3)))}` : signed(x));
   const whole = (x) => (isFactor ? byDigits(Math.exp(x)) : plain(x));
-  const percent = (p) => `${(100 * p).toFixed(p > 0.0995 && p < 0.9995 ? 1 : 2)} %`;
+  const percent = (p) => `${(100 * p).toFixed(p > 0.0995 && p < 0.9995 ? 1 : 2)}%`;
   const byDigits = (x) => minus(Math.abs(x) >= 1e4 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(5))));
   const figures = document.getElementById("figures");
   const problem = document.getElementById("problem");

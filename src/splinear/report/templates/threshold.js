@@ -13,7 +13,7 @@
   function percent(p) {
     const nearest = Math.min(p, 1 - p);
     const places = nearest > 0 && nearest < 0.01 ? Math.min(6, 1 - Math.floor(Math.log10(100 * nearest))) : 1;
-    return `${(100 * p).toFixed(places)} %`;
+    return `${(100 * p).toFixed(places)}%`;
   }
   const threshold = (k) => String(Number(data.thresholds[k].toPrecision(12)));
 

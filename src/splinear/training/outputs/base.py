@@ -112,6 +112,10 @@ class Target(Protocol):
         """Return the number that the centered y is divided by before training."""
         ...
 
+    def among(self, rows: WeightedRows) -> Target:
+        """Return the target of some of these rows, with the statistics of all of them."""
+        ...
+
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Return the problem of each output, for C = 1; `bias` is B."""
         ...
@@ -128,6 +132,10 @@ class SeparateOutputs:
     """
 
     outputs: Outputs
+
+    def among(self: Target, rows: WeightedRows) -> Target:
+        """Return the target itself, which needs no statistics."""
+        return self
 
     def problems(self, rows: WeightedRows, loss: ConvexLoss, bias: float) -> Problems:
         """Return the problem of each output."""

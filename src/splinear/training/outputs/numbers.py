@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -78,6 +78,10 @@ class RegressionTarget(SeparateOutputs):
     def center(self, rows: WeightedRows) -> float:
         """Return the number subtracted from the values."""
         return rows.mean(self.values) if self.fixed_center is None else self.fixed_center
+
+    def among(self, rows: WeightedRows) -> RegressionTarget:
+        """Return the target of some of these rows, with the center of all of them."""
+        return replace(self, fixed_center=self.center(rows))
 
     def unit(self, rows: WeightedRows) -> float:
         """Return the number that the centered values are divided by."""

@@ -168,7 +168,7 @@ class CountTarget(LogTarget):
         return [replace(total, least_dispersion=event)]
 
     def among(self, rows: WeightedRows) -> CountTarget:
-        """Return the target of some of these rows, with the statistics of all of them."""
+        """Return the target of some of these rows: without the others, all may be 0."""
         if self.of_all is not None:
             return self
         return replace(self, of_all=OfAll(self.largest, rows.mean(self.values), self._event(rows)))
