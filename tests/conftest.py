@@ -18,14 +18,15 @@ from hypothesis import settings
 from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
 from splinear.curves.embedding import Embedding
+from splinear.losses.margin import MarginLoss
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.penalties import MatrixPenalty, Penalty
-from splinear.solvers.problems.losses import LOSSES, Loss
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 from splinear.terms.base import Advice, ColumnData
 from splinear.terms.plan import TermPlan
+from tests.reference.losses import LOSSES
 
 # What a shell runs in the background ignores Ctrl-C, and so would the processes of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -109,8 +110,8 @@ def penalty(request: pytest.FixtureRequest) -> Penalty:
 
 
 @pytest.fixture(scope="session", params=ALL_LOSSES, ids=repr)
-def loss(request: pytest.FixtureRequest) -> Loss:
-    loss: Loss = request.param
+def loss(request: pytest.FixtureRequest) -> MarginLoss:
+    loss: MarginLoss = request.param
     return loss
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from written_out import explicit, primal, scores
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.solvers.problems.losses import Logistic
+from splinear.losses import Logistic
 from splinear.terms import Fourier, Hermite, Spline
 
 CURVES = [

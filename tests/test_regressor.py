@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from written_out import explicit, primal
 
 from splinear import AdditiveRegressor, AdditiveSVR
-from splinear.solvers.problems.losses import SquaredError
+from splinear.losses import SquaredError
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

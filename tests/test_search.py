@@ -29,11 +29,11 @@ from splinear import (
     PathSearchCV,
 )
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.losses import LOSSES
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Linear, Spline
+from tests.reference.losses import LOSSES
 
 CS = [0.01, 0.1, 1.0, 10.0]
 CLASSIFIERS = {

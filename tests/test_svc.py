@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from written_out import explicit, primal
 
 from splinear import AdditiveSVC
-from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Fourier, Hermite, Linear, Spline
+from tests.reference.losses import LOSSES
 
 CURVES = [
     Spline(8, degree=0),
@@ -65,7 +65,7 @@ def test_the_optimum_is_that_of_liblinear(curve, loss, cancer):
     ).fit(phi, y)
     w, b = other.coef_[0], other.intercept_[0]
     signs = np.where(y == 1, 1, -1)
-    losses = LOSSES[loss].value(signs * (phi @ w + b))
+    losses = LOSSES[loss].of_margin(signs * (phi @ w + b))
     theirs = 0.5 * w @ w + 0.5 * (b / 3.0) ** 2 + 0.5 * losses.sum()
     assert model.objective_ == pytest.approx(theirs, rel=1e-4)
     assert model.objective_ <= theirs * (1 + 1e-6)
@@ -116,7 +116,7 @@ def test_without_an_intercept(loss, cancer):
         loss=loss, dual=True, fit_intercept=False, tol=1e-5, max_iter=10**6, random_state=0
     ).fit(phi, y)
     w = other.coef_[0]
-    losses = LOSSES[loss].value(np.where(y == 1, 1, -1) * (phi @ w))
+    losses = LOSSES[loss].of_margin(np.where(y == 1, 1, -1) * (phi @ w))
     assert model.objective_ == pytest.approx(0.5 * w @ w + losses.sum(), rel=1e-4)
 
 

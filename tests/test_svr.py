@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from written_out import explicit, primal
 
 from splinear import AdditiveSVR
-from splinear.solvers.problems.losses import EpsilonInsensitive
+from splinear.losses import EpsilonInsensitive
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 CURVES = [

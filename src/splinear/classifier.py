@@ -10,16 +10,13 @@ import numpy as np
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
-from splinear.solvers.problems.losses import Logistic
+from splinear.losses import Logistic, Softmax
 from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
+from splinear.training.class_weights import ClassWeight
 from splinear.training.classification import ClassEstimator
 from splinear.training.intervals import class_intervals
 from splinear.training.newton import NewtonTrainer
-from splinear.training.outputs.class_reader import ClassReader
-from splinear.training.outputs.class_weights import ClassWeight
-from splinear.training.outputs.classes import Binary, Softmax
-from splinear.training.outputs.labels import MultiLabel
 from splinear.training.parameters import positive
 from splinear.training.table import Given
 from splinear.training.trainer import Recipe
@@ -149,7 +146,7 @@ class AdditiveClassifier(ClassEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    _outputs: Binary | Softmax | MultiLabel
+    _loss: Logistic | Softmax
 
     def __init__(
         self,
@@ -191,8 +188,7 @@ class AdditiveClassifier(ClassEstimator):
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        reader = ClassReader(self.class_weight, coupled=True)
-        return Recipe(reader, NewtonTrainer(Logistic(), self.C))
+        return Recipe(Logistic(), NewtonTrainer(self.C), self.class_weight)
 
     def fit(
         self,
@@ -247,7 +243,7 @@ class AdditiveClassifier(ClassEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         scores = self._scores(X)
-        return self._outputs.probabilities(scores)
+        return self._loss.probabilities(scores)
 
     def predict_log_proba(self, X: Input) -> Floats:
         """Compute the logarithms of predict_proba.
@@ -282,6 +278,6 @@ class AdditiveClassifier(ClassEstimator):
             Lower and upper ends, in the order of predict_proba.
         """
         found = class_intervals(self, X, level)
-        if not isinstance(self._outputs, Binary):
+        if self._loss.task != "binary":
             return found
         return np.concatenate([1.0 - found[..., ::-1], found], axis=1)

@@ -11,15 +11,11 @@ from sklearn.utils import Tags
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
-from splinear.solvers.problems.log_link import Gamma, Poisson
-from splinear.solvers.problems.losses import SmoothLoss, SquaredError
+from splinear.losses import Gamma, Loss, Poisson, SquaredError
 from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.intervals import score_intervals
 from splinear.training.newton import NewtonTrainer
-from splinear.training.outputs.base import Reader
-from splinear.training.outputs.numbers import NumberReader
-from splinear.training.outputs.positive import CountReader, PositiveReader
 from splinear.training.parameters import positive
 from splinear.training.regression import RegressionEstimator
 from splinear.training.table import Given
@@ -27,12 +23,7 @@ from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveRegressor"]
 
-# How y is read, and the loss.
-LOSSES: dict[str, tuple[Reader, SmoothLoss]] = {
-    "squared_error": (NumberReader(standardized=True), SquaredError()),
-    "poisson": (CountReader(), Poisson()),
-    "gamma": (PositiveReader(), Gamma()),
-}
+LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (SquaredError, Poisson, Gamma)}
 
 
 class AdditiveRegressor(RegressionEstimator):
@@ -138,8 +129,7 @@ pair_search_, n_features_in_, feature_names_in_
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        reader, loss = LOSSES[self.loss]
-        return Recipe(reader, NewtonTrainer(loss, self.C))
+        return Recipe(LOSSES[self.loss](), NewtonTrainer(self.C))
 
     def fit(
         self,
@@ -212,7 +202,7 @@ pair_search_, n_features_in_, feature_names_in_
                 f'kind="observation" is for loss="squared_error"; the model has {self.loss!r}.'
             )
         ends = score_intervals(self, X, level, observations=kind == "observation")
-        return np.column_stack([self._outputs.predict(scores) for scores in ends])
+        return np.column_stack([self._loss.predict(scores) for scores in ends])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

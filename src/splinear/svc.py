@@ -10,17 +10,18 @@ import numpy as np
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Input, Terms
-from splinear.solvers.problems.losses import LOSSES
+from splinear.losses import Hinge, SquaredHinge
 from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
+from splinear.training.class_weights import ClassWeight
 from splinear.training.classification import ClassEstimator
 from splinear.training.dual import DUAL_PARAMETERS, DualTrainer
-from splinear.training.outputs.class_reader import ClassReader
-from splinear.training.outputs.class_weights import ClassWeight
 from splinear.training.table import Given
 from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveSVC"]
+
+LOSSES = {loss.name: loss for loss in (Hinge, SquaredHinge)}
 
 
 class AdditiveSVC(ClassEstimator):
@@ -153,11 +154,11 @@ class AdditiveSVC(ClassEstimator):
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        return Recipe(ClassReader(self.class_weight, coupled=False), self._trainer(self.C))
+        return Recipe(LOSSES[self.loss](), self._trainer(self.C), self.class_weight)
 
     def _trainer(self, C: float | None) -> DualTrainer:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        return DualTrainer(LOSSES[self.loss], C, bias, keep_duals=self.warm_start)
+        return DualTrainer(C, bias, keep_duals=self.warm_start)
 
     def partial_fit(
         self,
@@ -198,8 +199,7 @@ class AdditiveSVC(ClassEstimator):
         known = self.classes_ if more else np.unique(np.asarray(classes))
         if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
             raise ValueError(f"classes must stay the same; got {classes!r} after {known!r}.")
-        reader = ClassReader(self.class_weight, coupled=False, classes=known)
-        recipe = replace(self._recipe(), reader=reader)
+        recipe = replace(self._recipe(), loss=LOSSES[self.loss](known))
         if more and self.C is None:
             recipe = replace(recipe, trainer=self._trainer(self.C_))
         return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)

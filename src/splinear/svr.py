@@ -9,11 +9,10 @@ from typing import Literal
 
 from splinear._compat import Interval
 from splinear._types import Constraints, Input, Terms
-from splinear.solvers.problems.losses import EpsilonInsensitive
+from splinear.losses import EpsilonInsensitive
 from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.dual import DUAL_PARAMETERS, DualTrainer
-from splinear.training.outputs.numbers import NumberReader
 from splinear.training.regression import RegressionEstimator
 from splinear.training.table import Given
 from splinear.training.trainer import Recipe
@@ -110,13 +109,14 @@ n_features_in_, feature_names_in_
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        reader = NumberReader(None if self.fit_intercept else 0.0)
-        return Recipe(reader, self._trainer(self.C))
+        return Recipe(self._asked(None if self.fit_intercept else 0.0), self._trainer(self.C))
+
+    def _asked(self, center: float | None) -> EpsilonInsensitive:
+        return EpsilonInsensitive(float(self.epsilon), center)
 
     def _trainer(self, C: float | None) -> DualTrainer:
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        loss = EpsilonInsensitive(float(self.epsilon))
-        return DualTrainer(loss, C, bias, keep_duals=self.warm_start)
+        return DualTrainer(C, bias, keep_duals=self.warm_start)
 
     def partial_fit(
         self, X: Input, y: Input, sample_weight: Input = None, *, counts: Input = None
@@ -147,5 +147,5 @@ n_features_in_, feature_names_in_
         if more and self.C is None:
             recipe = replace(recipe, trainer=self._trainer(self.C_))
         if more:  # the last intercept is where the new one, which is penalized, stays close to
-            recipe = replace(recipe, reader=NumberReader(float(self.intercept_[0])))
+            recipe = replace(recipe, loss=self._asked(float(self.intercept_[0])))
         return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)

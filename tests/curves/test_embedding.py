@@ -12,8 +12,8 @@ from written_out import explicit, primal, scores
 from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
+from splinear.losses import Hinge
 from splinear.penalties import difference_matrix
-from splinear.solvers.problems.losses import Hinge
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 

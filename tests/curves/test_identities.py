@@ -13,8 +13,8 @@ from written_out import primal
 
 from splinear import AdditiveSVC, FourierEmbedding, HermiteEmbedding, SplineEmbedding
 from splinear.kernels import min_kernel
-from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Category, Fourier, Hermite, Spline, Term
+from tests.reference.losses import LOSSES
 
 
 def rings(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +121,7 @@ def test_a_category_is_columns_of_zeros_and_ones(loss: str) -> None:
     linear = LinearSVC(loss=loss, dual=True, tol=1e-8, max_iter=1_000_000, random_state=0)
     linear.fit(encoded, y)
     w, b = linear.coef_[0], linear.intercept_[0]
-    losses = LOSSES[loss].value(y * (encoded @ w + b))
+    losses = LOSSES[loss].of_margin(y * (encoded @ w + b))
     assert model.objective_ == pytest.approx(0.5 * w @ w + 0.5 * b**2 + losses.sum(), rel=1e-6)
     assert_allclose(model.decision_function(levels), encoded @ w + b, atol=5e-4)
     effects = np.concatenate([term.coef[0] for term in model.terms_])
@@ -137,7 +137,7 @@ def test_ordered_levels_are_a_curve_of_degree_0() -> None:
     steps = np.hstack([(levels[:, [j]] >= np.arange(5)).astype(float) for j in range(2)])
     linear = LinearSVC(loss="hinge", tol=1e-8, max_iter=1_000_000, random_state=0).fit(steps, y)
     w, b = linear.coef_[0], linear.intercept_[0]
-    losses = LOSSES["hinge"].value(y * (steps @ w + b))
+    losses = LOSSES["hinge"].of_margin(y * (steps @ w + b))
     assert model.objective_ == pytest.approx(0.5 * w @ w + 0.5 * b**2 + losses.sum(), rel=1e-6)
     assert_allclose(model.decision_function(levels), steps @ w + b, atol=5e-4)
 
@@ -157,6 +157,6 @@ def test_gaps_are_two_more_features() -> None:
     features = np.hstack(columns)
     linear = LinearSVC(loss="hinge", tol=1e-8, max_iter=1_000_000, random_state=0).fit(features, y)
     w, b = linear.coef_[0], linear.intercept_[0]
-    losses = LOSSES["hinge"].value(y * (features @ w + b))
+    losses = LOSSES["hinge"].of_margin(y * (features @ w + b))
     assert model.objective_ == pytest.approx(0.5 * w @ w + 0.5 * b**2 + losses.sum(), rel=1e-6)
     assert_allclose(model.decision_function(X), features @ w + b, atol=5e-4)

@@ -8,7 +8,7 @@ import pytest
 from splinear.devices import margins
 from splinear.devices.arrays import RowArray
 from splinear.devices.margins import DeviceMargins
-from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, SquaredHinge
+from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.solvers.problems.margin_sums import RowMargins
 from splinear.solvers.problems.problem import Problem
 

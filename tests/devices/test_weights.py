@@ -9,10 +9,9 @@ from test_fits import both
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.devices.losses import on_device
 from splinear.devices.numpy_backend import NumPyBackend
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.losses import Logistic, Softmax, SquaredError
+from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.problems.units import Units
 from splinear.terms import Spline
 
@@ -31,10 +30,10 @@ def test_sums_of_the_dispersion_are_those_of_the_processor(units, loss):
     random, classes = np.random.default_rng(1), 3
     cost, labels = random.random(N), random.integers(0, classes, N)
     if loss is None:
-        total = Softmax(labels, cost, classes, units=UNITS[units])
+        total = Summed(Softmax(np.arange(classes)), labels, cost, units=UNITS[units])
     else:
         y = np.where(labels > 0, 1, -1).astype(np.int8)
-        total = Separable(Problem(y, loss, 1.0, 1.0, cost), loss, units=UNITS[units])
+        total = Separable(Problem(y, loss, 1.0, 1.0, cost), units=UNITS[units])
     F = random.normal(size=(total.n_outputs, N))
     there = on_device(total, NumPyBackend())
     found, expected = there.scatter(F), total.scatter(F)

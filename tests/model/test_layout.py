@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from written_out import explicit, primal, scores
 
+from splinear.losses import Hinge, Logistic
 from splinear.model.additive import Model
 from splinear.model.layout import Layout
-from splinear.solvers.problems.losses import Hinge, Logistic
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.training.moments import moments
@@ -196,7 +196,7 @@ def test_the_primal_is_that_of_the_explicit_embedding(
     y, cost = np.where(random.random(len(X)) < 0.5, -1, 1), random.random(len(X))
     intercept = 0.0 if bias == 0 else 0.3
     for loss in (Hinge(), Logistic()):
-        value = 0.5 * w @ w + cost @ loss.value(y * (phi @ w + intercept))
+        value = 0.5 * w @ w + cost @ loss.of_margin(y * (phi @ w + intercept))
         value += 0.5 * (intercept / bias) ** 2 if bias else 0.0
         found = primal(layout, loss, theta, intercept, X, y, cost, bias)
         assert found == pytest.approx(value, rel=1e-9)

@@ -142,7 +142,7 @@ def test_a_loss(
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     ones = np.ones(len(y), dtype=np.int8)
     problem = Problem(ones, loss, 1.0, 1.0, targets=rows.place(y))
-    [found] = newton.solve(rows, Separable(problem, loss), stopping)
+    [found] = newton.solve(rows, Separable(problem), stopping)
 
     T = np.tril(np.ones((7, 7)))  # of first differences
     phi = np.hstack([basis.evaluate((x + 1) / 2 * 6) @ T for x in X.T]) / np.sqrt(6)

@@ -9,8 +9,8 @@ import numpy as np
 from written_out import explicit, parameters_of
 
 from splinear._types import AnyArray, Floats
+from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
-from splinear.solvers.problems.losses import Loss
 from splinear.solvers.problems.problem import Problem, Result, Stopping
 
 
@@ -18,7 +18,7 @@ def solve(X: AnyArray, layout: Layout, problem: Problem, stopping: Stopping) -> 
     """Solve the problem on the rows X to a relative duality gap of stopping.tol."""
     phi = np.column_stack([explicit(layout, X), np.full(len(X), problem.bias)])
     y, cost, loss = problem.y.astype(np.float64), problem.cost, problem.loss
-    assert isinstance(loss, Loss)
+    assert isinstance(loss, MarginLoss)
     t = np.zeros(len(X)) if problem.targets is None else problem.targets
     curvature = np.einsum("ij,ij->i", phi, phi)
     alpha, w = np.zeros(len(X)), np.zeros(phi.shape[1])
@@ -40,7 +40,7 @@ def solve(X: AnyArray, layout: Layout, problem: Problem, stopping: Stopping) -> 
 
 def _objectives(phi: Floats, w: Floats, alpha: Floats, problem: Problem) -> tuple[float, float]:
     penalty, cost = 0.5 * float(w @ w), problem.cost
-    primal = penalty + float(np.sum(cost * problem.loss.value(problem.margin(phi @ w))))
+    primal = penalty + float(np.sum(cost * problem.loss.of_margin(problem.margin(phi @ w))))
     dual = float(np.sum(problem.loss.dual(alpha, cost))) - penalty
     dual += 0.0 if problem.targets is None else float(alpha @ problem.targets)
     return primal, dual

@@ -13,8 +13,9 @@ from written_out import explicit, primal
 from splinear import AdditiveClassifier, AdditiveSVC, AdditiveSVR
 from splinear.datasets import load_adult, load_daimler
 from splinear.features import GradientPyramid
-from splinear.solvers.problems.losses import LOSSES, EpsilonInsensitive
+from splinear.losses import EpsilonInsensitive
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
+from tests.reference.losses import LOSSES
 
 CURVES = [
     Spline(n_bins, degree=degree, penalty_order=order)
@@ -84,7 +85,7 @@ def _liblinear(phi, y, loss, C, bias=1.0, tol=1e-8):
         ).fit(phi, y)
     w, b = model.coef_[0], model.intercept_[0]
     objective = 0.5 * w @ w + 0.5 * (b / bias) ** 2
-    objective += C * np.sum(LOSSES[loss].value(y * (phi @ w + b)))
+    objective += C * np.sum(LOSSES[loss].of_margin(y * (phi @ w + b)))
     return objective, phi @ w + b
 
 
@@ -140,7 +141,7 @@ def assert_same_logistic_model(ours, X, table, y):
     free = LogisticRegression(C=1.0, tol=1e-9, max_iter=10_000)
     free.fit(phi, y)
     w, b = free.coef_[0], free.intercept_[0]
-    theirs = 0.5 * w @ w + np.sum(LOSSES["logistic"].value(y * (phi @ w + b)))
+    theirs = 0.5 * w @ w + np.sum(LOSSES["logistic"].of_margin(y * (phi @ w + b)))
     assert ours.objective_ == pytest.approx(theirs, rel=1e-6)
     assert ours.objective_ == pytest.approx(
         value_of(ours, table, y, LOSSES["logistic"], 1.0, None), rel=1e-9
@@ -152,7 +153,7 @@ def assert_same_logistic_model(ours, X, table, y):
     ).fit(phi, y)
     w, b = other.coef_[0], other.intercept_[0]
     theirs = 0.5 * w @ w + 0.5 * (b / bias) ** 2
-    theirs += np.sum(LOSSES["logistic"].value(y * (phi @ w + b)))
+    theirs += np.sum(LOSSES["logistic"].of_margin(y * (phi @ w + b)))
     assert ours.objective_ <= theirs * (1 + 1e-6)
     assert theirs <= (ours.objective_ + 0.5 * (ours.intercept_[0] / bias) ** 2) * (1 + 1e-6)
 
@@ -201,6 +202,6 @@ def test_regression_has_the_same_optimum(epsilon):
         )
     w, b = line.coef_, line.intercept_[0]
     loss = EpsilonInsensitive(epsilon)
-    theirs = 0.5 * w @ w + 0.5 * b**2 + loss.value(phi @ w + b - (y - mean)).sum()
+    theirs = 0.5 * w @ w + 0.5 * b**2 + loss.of_margin(phi @ w + b - (y - mean)).sum()
     assert ours.objective_ == pytest.approx(theirs, rel=1e-4)
     np.testing.assert_allclose(ours.predict(X), phi @ w + b + mean, atol=0.2)

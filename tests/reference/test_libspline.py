@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from written_out import explicit, primal
 
 from splinear import AdditiveSVC
-from splinear.solvers.problems.losses import Hinge
+from splinear.losses import Hinge
 from splinear.terms import Fourier, Hermite, Spline
 
 SPLINES = [

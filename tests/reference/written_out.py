@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
-from splinear.solvers.problems.losses import Loss
 
 
 def scores(layout: Layout, parameters: Floats, intercept: float, table: AnyArray) -> Floats:
@@ -84,7 +84,7 @@ def _embedded(pairs: PairGroup, B: Floats) -> Floats:
 
 def primal(
     layout: Layout,
-    loss: Loss,
+    loss: MarginLoss,
     parameters: Floats,
     intercept: float,
     table: AnyArray,
@@ -98,7 +98,7 @@ def primal(
     Regression has y = 1 and its targets.
     """
     b = intercept / bias if bias else 0.0
-    losses = loss.value(y * scores(layout, parameters, intercept, table) - targets)
+    losses = loss.of_margin(y * scores(layout, parameters, intercept, table) - targets)
     return float(layout.penalty_value(parameters) + 0.5 * b**2 + np.sum(cost * losses))
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from splinear.solvers.hinge.box import Box
-from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from splinear.solvers.problems.problem import Problem
 
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from splinear.curves.basis import BSplineBasis
+from splinear.losses import Logistic
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton import hessian
 from splinear.solvers.newton.calibration import Calibration
 from splinear.solvers.newton.iterate import begin
 from splinear.solvers.newton.part import Part
 from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -44,7 +44,7 @@ def posed(X, layout, y, n_sampled):
     """Return rows and a sum of logistic losses."""
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     problem = Problem(rows.place(np.where(y, 1, -1).astype(np.int8)), Logistic(), 1.0, 1.0)
-    return FarRows(rows, n_sampled), Separable(problem, Logistic())
+    return FarRows(rows, n_sampled), Separable(problem)
 
 
 @pytest.mark.parametrize("degree", DEGREES)

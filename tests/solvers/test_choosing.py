@@ -9,12 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from splinear.curves.basis import BSplineBasis
+from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.model.layout import Layout
 from splinear.solvers.newton import descent as newton
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.reml import choosing
 from splinear.solvers.reml.smoothness import Smoothness, choose_smoothness
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -35,7 +34,7 @@ def regression(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:
     def totals_of(rows: TrainingRows) -> list[Separable]:
         ones = np.ones(rows.n_rows, dtype=np.int8)
         problem = Problem(ones, SquaredError(), 1.0, 1.0, targets=rows.place(y))
-        return [Separable(problem, SquaredError())]
+        return [Separable(problem)]
 
     return totals_of
 
@@ -80,7 +79,7 @@ def wide_rows(curves: Callable, n_columns: int = 220) -> tuple[TrainingRows, np.
 
 
 def classification(y: np.ndarray) -> Callable[[TrainingRows], list[Separable]]:
-    return lambda rows: [Separable(Problem(rows.place(y), Logistic(), 1.0, 1.0), Logistic())]
+    return lambda rows: [Separable(Problem(rows.place(y), Logistic(), 1.0, 1.0))]
 
 
 def held_out_loss(layout: Layout, rows: TrainingRows, y: np.ndarray, n_fit: int) -> float:
@@ -88,7 +87,7 @@ def held_out_loss(layout: Layout, rows: TrainingRows, y: np.ndarray, n_fit: int)
     fit = rows.first(n_fit).with_layout(layout)
     (found,) = newton.solve(fit, classification(y)(fit)[0], Stopping(tol=1e-3))
     F = rows.with_layout(layout).scores(found.coef[None])[0] + found.intercept
-    return float(Logistic().value(rows.place(y) * F)[n_fit:].sum())
+    return float(Logistic().of_margin(rows.place(y) * F)[n_fit:].sum())
 
 
 def test_wide_tables_are_judged_on_rows_held_out(curves: Callable) -> None:
@@ -111,9 +110,11 @@ def test_wide_tables_are_judged_on_rows_held_out(curves: Callable) -> None:
     assert np.concatenate(found.edf).sum() > 1
 
 
-def of_classes(labels: np.ndarray, n_classes: int) -> Callable[[TrainingRows], list[Softmax]]:
+def of_classes(labels: np.ndarray, n_classes: int) -> Callable[[TrainingRows], list[Summed]]:
     ones = np.ones(len(labels))
-    return lambda rows: [Softmax(rows.place(labels), rows.place(ones), n_classes)]
+    return lambda rows: [
+        Summed(Softmax(np.arange(n_classes)), rows.place(labels), rows.place(ones))
+    ]
 
 
 def crowded_rows(curves: Callable, noise: float) -> tuple[TrainingRows, np.ndarray]:

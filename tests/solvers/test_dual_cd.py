@@ -15,14 +15,8 @@ from written_out import explicit, primal, scores, weights_of
 
 from splinear import _core
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
+from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError, SquaredHinge
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.losses import (
-    EpsilonInsensitive,
-    Hinge,
-    Logistic,
-    SquaredError,
-    SquaredHinge,
-)
 from splinear.solvers.problems.problem import Problem, Start, Stopping
 from splinear.solvers.problems.watch import Watch
 from splinear.solvers.rows.memory import MemoryPlan
@@ -136,12 +130,12 @@ def test_gaps_and_levels_equal_scipy(loss, make_mixed):
 
     def slope(m):
         is_hinge = isinstance(loss, SquaredHinge)
-        return -2.0 * np.maximum(0.0, 1.0 - m) if is_hinge else loss.slope(m)
+        return -2.0 * np.maximum(0.0, 1.0 - m) if is_hinge else loss.derivatives(m)[0]
 
     def value_and_gradient(w):
         m = problem.margin(phi @ w)
         slopes = problem.cost * problem.y * slope(m)
-        return 0.5 * w @ w + problem.cost @ loss.value(m), w + phi.T @ slopes
+        return 0.5 * w @ w + problem.cost @ loss.of_margin(m), w + phi.T @ slopes
 
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-8}
     start = np.zeros(phi.shape[1])
@@ -163,7 +157,7 @@ def by_liblinear(phi, problem, loss):
             random_state=0,
         ).fit(phi, problem.y, problem.cost)
     w, b = model.coef_[0], model.intercept_[0]
-    losses = problem.loss.value(problem.y * (phi @ w + b))
+    losses = problem.loss.of_margin(problem.y * (phi @ w + b))
     return 0.5 * w @ w + 0.5 * (b / problem.bias) ** 2 + problem.cost @ losses, w, b
 
 
@@ -350,7 +344,7 @@ def stretch_of(made, placed, stopping, start):
     assert found.dual <= tight.primal * (1 + 1e-6)
     if start is None:
         F = made.scores(found.coef[None], 1)[0] + found.intercept
-        losses = placed.cost @ placed.loss.value(placed.margin(F))
+        losses = placed.cost @ placed.loss.of_margin(placed.margin(F))
         b = found.intercept / placed.bias
         norm = found.coef @ layout.stiffen(found.coef[None])[0] + b**2
         assert found.primal == pytest.approx(0.5 * norm + losses, rel=1e-4)

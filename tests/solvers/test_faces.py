@@ -8,11 +8,10 @@ from scipy.special import log_softmax, softmax
 from written_out import explicit
 
 from splinear import AdditiveRegressor
+from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.solvers.newton import descent as newton
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Start, Stopping
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
@@ -110,8 +109,8 @@ def by_scipy(phi, A, losses, n_outputs=1):
 def losses_of(problem, loss):
     def losses(F):
         m = problem.margin(F[0])
-        slopes = problem.cost * problem.y * loss.slope(m)
-        return problem.cost @ loss.value(m), slopes[None]
+        slopes = problem.cost * problem.y * loss.derivatives(m)[0]
+        return problem.cost @ loss.of_margin(m), slopes[None]
 
     return losses
 
@@ -146,7 +145,7 @@ def test_equals_scipy(shape, loss, way, data):
         layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=4)}, C=10.0 ** (number - 2))
         rows = TrainingRows.prepare(open_table(X), layout, exact=True)
         problem = problem_of(signal, loss)
-        total = Separable(place(rows, problem), loss)
+        total = Separable(place(rows, problem))
         [found] = newton.solve(rows, total, TIGHT, preconditioner=way)
         best = by_scipy(explicit(layout, X), constraints(layout, shapes), losses_of(problem, loss))
         check(layout, found, shapes, best)
@@ -164,7 +163,7 @@ def test_gaps_categories_and_features_of_different_sizes(way, data):
     layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=3), 3: Category(), 4: held})
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     problem = problem_of(signal, SquaredError())
-    total = Separable(place(rows, problem), SquaredError())
+    total = Separable(place(rows, problem))
     [found] = newton.solve(rows, total, TIGHT, preconditioner=way)
     shapes = {0: shape, 1: shape}
     losses = losses_of(problem, SquaredError())
@@ -182,7 +181,9 @@ def test_several_classes(way, data):
     held = Spline(n_bins=4, **shape)
     layout = layout_of(X, {0: held, 1: held, 2: Spline(n_bins=3)})
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
-    results = newton.solve(rows, Softmax(rows.place(labels), cost, 3), TIGHT, preconditioner=way)
+    results = newton.solve(
+        rows, Summed(Softmax(np.arange(3)), rows.place(labels), cost), TIGHT, preconditioner=way
+    )
 
     def losses(F):
         slopes = softmax(F, axis=0)
@@ -202,7 +203,7 @@ def test_starts_outside_the_cone_are_brought_inside(way, data):
     layout = layout_of(X, {0: held, 1: held, 2: held}, C=10.0)
     rows = TrainingRows.prepare(open_table(X), layout, exact=True)
     problem = problem_of(signal, Logistic())
-    total = Separable(place(rows, problem), Logistic())
+    total = Separable(place(rows, problem))
     [free] = newton.solve(rows.with_layout(layout.without_forms()), total, TIGHT)
     assert layout.cone.slack(free.coef[None]).min() < -0.1
     start = Start(coef=free.coef, intercept=free.intercept)
@@ -221,7 +222,7 @@ def test_every_gap_on_the_way_is_true(data):
     for C in (1e-2, 1.0, 1e3):
         layout = layout_of(X, {0: held, 1: held, 2: held}, C=C)
         rows = TrainingRows.prepare(open_table(X), layout, exact=True)
-        total = Separable(place(rows, problem), Logistic())
+        total = Separable(place(rows, problem))
         A = constraints(layout, dict.fromkeys(range(3), shape))
         best = by_scipy(explicit(layout, X), A, losses_of(problem, Logistic()))
         first = newton.begin(rows, total, 1)

@@ -7,8 +7,8 @@ from sklearn.datasets import load_digits
 from written_out import primal
 
 from splinear import AdditiveClassifier, AdditiveSVC, _core
-from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
+from tests.reference.losses import LOSSES
 
 FAST = [instructions for instructions in _core.instruction_sets() if instructions != "reference"]
 SHAPES = [(degree, order) for degree in range(4) for order in range(3)]

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from splinear.solvers.problems.log_link import Gamma, Poisson
-from splinear.solvers.problems.loss_sums import NEARLY_STRAIGHT, Separable, missing_curvature
-from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
+from splinear.losses.margin import NEARLY_STRAIGHT
+from splinear.solvers.problems.loss_sums import Separable, Summed, missing_curvature
 from splinear.solvers.problems.problem import Problem
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.rows.row_sample import sample_rows
 
 N = 400
@@ -18,7 +17,7 @@ LABELS = RANDOM.integers(0, 4, N)
 
 
 def separable(y, loss, targets=None):
-    return Separable(Problem(y, loss, 1.0, 1.0, weights=COST, targets=targets), loss)
+    return Separable(Problem(y, loss, 1.0, 1.0, weights=COST, targets=targets))
 
 
 SUMS = {
@@ -26,7 +25,7 @@ SUMS = {
     "squared error": separable(np.ones(N), SquaredError(), SIGNS),
     "poisson": separable(np.ones(N), Poisson(), SIGNS),
     "gamma": separable(-np.ones(N), Gamma(), SIGNS),
-    "softmax": Softmax(LABELS, COST, 4),
+    "softmax": Summed(Softmax(np.arange(4)), LABELS, COST),
 }
 
 
@@ -58,15 +57,15 @@ def test_the_core_computes_what_numpy_does(name, spread):
     targets = None if name == "logistic" else random.normal(size=n)
     problem = Problem(y, loss, 0.7, 1.9, weights=random.random(n), targets=targets)
     F = spread * random.normal(size=(1, n)) - 0.3 * min(spread, 3.0)
-    total = Separable(problem, loss)
+    total = Separable(problem)
     assert total.twin is not None
     m, cost = problem.margin(F[0]), problem.cost
-    assert total.value(F) == pytest.approx(cost @ loss.value(m), rel=1e-13)
+    assert total.value(F) == pytest.approx(cost @ loss.of_margin(m), rel=1e-13)
     slopes, bends = total.gradient(F)[0], total.curvature(F).diagonal[0]
-    np.testing.assert_allclose(slopes, cost * y * loss.slope(m), rtol=1e-13, atol=1e-300)
-    np.testing.assert_allclose(bends, cost * loss.curvature(m), rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(slopes, cost * y * loss.derivatives(m)[0], rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(bends, cost * loss.derivatives(m)[1], rtol=1e-13, atol=1e-300)
     shifted = F + total.best_shift(F)[:, None]
-    left = cost * y * loss.slope(problem.margin(shifted[0]))
+    left = cost * y * loss.derivatives(problem.margin(shifted[0]))[0]
     assert abs(left.sum()) <= 1e-9 * np.abs(left).sum()
     on_two = total.on_threads(2)
     cautious = on_two.curvature(F, cautious=True).diagonal[0]
@@ -161,7 +160,7 @@ def test_terms_are_those_of_the_specification(total):
         pytest.skip("softmax is in NumPy")
     F = scores(total)
     loss, margin = total.loss, total.problem.margin(F[0])
-    expected = total.problem.cost * loss.value(margin)
+    expected = total.problem.cost * loss.of_margin(margin)
     np.testing.assert_allclose(total.each(F), expected, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(total.on_threads(3).each(F), total.each(F))
 
@@ -249,7 +248,7 @@ def test_the_gap_in_the_core_is_that_in_numpy(far, n_threads):
         loss, problem = total.loss, total.problem
         alpha, m, cost = -problem.y * R[0], problem.margin(F[0]), problem.cost
         low, high = loss.range(cost)
-        expected = loss.gap(np.clip(alpha, low, high), m, cost).sum()
+        expected = loss.dual_gap(np.clip(alpha, low, high), m, cost).sum()
         assert total.gap(F, R) == pytest.approx(expected, rel=1e-9)
         assert total.gap(other, R) == pytest.approx(0.0, abs=1e-12)
     total = SUMS["logistic"]

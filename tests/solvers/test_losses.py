@@ -10,24 +10,24 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 
-from splinear.solvers.problems.log_link import Gamma, Poisson
-from splinear.solvers.problems.losses import (
-    LOSSES,
+from splinear.losses import (
     EpsilonInsensitive,
+    Gamma,
     Hinge,
     Logistic,
-    Loss,
-    SmoothLoss,
+    Poisson,
     SquaredError,
     SquaredHinge,
 )
+from splinear.losses.margin import MarginLoss
+from tests.reference.losses import LOSSES
 
 costs = st.floats(1e-3, 1e3)
 margins = st.floats(-10, 10)
 parts = st.floats(0, 1)  # of the way from 0 to the largest alpha
 
 
-def ends(loss: Loss, cost: float, margin: float) -> tuple[float, float]:
+def ends(loss: MarginLoss, cost: float, margin: float) -> tuple[float, float]:
     """Where to look for the dual variable: its bounds, or as far as need may drive it."""
     low, high = loss.range(cost)
     far = 2 * cost * (1 + abs(margin)) + cost
@@ -36,33 +36,33 @@ def ends(loss: Loss, cost: float, margin: float) -> tuple[float, float]:
 
 def test_values() -> None:
     margin = np.array([-1.0, 0.5, 1.0, 3.0])
-    assert_allclose(Hinge().value(margin), [2, 0.5, 0, 0])
-    assert_allclose(SquaredHinge().value(margin), [4, 0.25, 0, 0])
-    assert_allclose(Logistic().value(margin), np.log1p(np.exp(-margin)))
-    assert_allclose(SquaredError().value(margin), [0.5, 0.125, 0.5, 4.5])
-    assert_allclose(EpsilonInsensitive(0.5).value(margin), [0.5, 0, 0.5, 2.5])
-    assert Logistic().value(np.array(-800.0)) == 800
-    assert LOSSES["hinge"] == Hinge()
+    assert_allclose(Hinge().of_margin(margin), [2, 0.5, 0, 0])
+    assert_allclose(SquaredHinge().of_margin(margin), [4, 0.25, 0, 0])
+    assert_allclose(Logistic().of_margin(margin), np.log1p(np.exp(-margin)))
+    assert_allclose(SquaredError().of_margin(margin), [0.5, 0.125, 0.5, 4.5])
+    assert_allclose(EpsilonInsensitive(0.5).of_margin(margin), [0.5, 0, 0.5, 2.5])
+    assert Logistic().of_margin(np.array(-800.0)) == 800
+    assert isinstance(LOSSES["hinge"], Hinge)
 
 
-SMOOTH = [loss for loss in LOSSES.values() if hasattr(loss, "curvature")]
-SMOOTH += [Poisson(), Gamma()]
+SMOOTH = [SquaredHinge(), Logistic(), SquaredError(), Poisson(), Gamma()]
 
 
 @pytest.mark.parametrize("smooth", SMOOTH, ids=repr)
-def test_derivatives(smooth: SmoothLoss) -> None:
+def test_derivatives(smooth: MarginLoss) -> None:
     m = np.linspace(-5, 5, 42)  # not 1, where a squared hinge has no second derivative
     h = 1e-5
-    rise = (smooth.value(m + h) - smooth.value(m - h)) / (2 * h)
-    assert_allclose(smooth.slope(m), rise, rtol=1e-8, atol=1e-8)
-    bend = (smooth.slope(m + h) - smooth.slope(m - h)) / (2 * h)
-    assert_allclose(smooth.curvature(m), bend, rtol=1e-8, atol=1e-8)
+    rise = (smooth.of_margin(m + h) - smooth.of_margin(m - h)) / (2 * h)
+    slope, curvature = smooth.derivatives(m)
+    assert_allclose(slope, rise, rtol=1e-8, atol=1e-8)
+    bend = (smooth.derivatives(m + h)[0] - smooth.derivatives(m - h)[0]) / (2 * h)
+    assert_allclose(curvature, bend, rtol=1e-8, atol=1e-8)
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
 def test_half_deviances_are_those_of_scikit_learn(y: float, mu: float) -> None:
     m = np.log([mu / y])
-    poisson, gamma = y * Poisson().value(m), Gamma().value(-m)
+    poisson, gamma = y * Poisson().of_margin(m), Gamma().of_margin(-m)
     for value, deviance in ((poisson, mean_poisson_deviance), (gamma, mean_gamma_deviance)):
         assert_allclose(2.0 * value, deviance([y], [mu]), rtol=1e-6, atol=1e-12 * y)
 
@@ -72,31 +72,33 @@ def test_the_dual_of_a_half_deviance_is_its_conjugate(cost: float, m: float, par
     """min over m of c value(m) + alpha m, by a search; nothing is lower at any other m."""
     loss = Poisson()
     alpha = cost * (1.0 - 50.0 * part)
-    found = minimize_scalar(lambda x: cost * loss.value(x) + alpha * x, bracket=(-1.0, 1.0))
+    found = minimize_scalar(lambda x: cost * loss.of_margin(x) + alpha * x, bracket=(-1.0, 1.0))
     dual = float(loss.dual(np.array(alpha), np.array(cost)))
     if part > 1e-3:  # at the end of its range the least value is at minus infinity
         assert_allclose(dual, found.fun, rtol=1e-7, atol=1e-9 * cost)
-    assert dual <= cost * loss.value(np.array(m)) + alpha * m + 1e-9 * cost * (1 + abs(m))
+    assert dual <= cost * loss.of_margin(np.array(m)) + alpha * m + 1e-9 * cost * (1 + abs(m))
 
 
 def test_what_is_beyond_all_bounds_is_finite() -> None:
     m = np.array([-1e6, 800.0, 1e6])
-    for of in (Poisson().value, Poisson().slope, Poisson().curvature):
-        assert np.isfinite(of(m)).all()
-    assert Poisson().shift(m, np.array([0.0, 2.0, 0.0])) == -800.0
-    assert Gamma().shift(np.array([0.0, 1e6]), np.ones(2)) == pytest.approx(np.log(2) - 1e6)
+    assert np.isfinite(Poisson().of_margin(m)).all()
+    assert np.isfinite(Poisson().derivatives(m)).all()
+    assert Poisson().margin_shift(m, np.array([0.0, 2.0, 0.0])) == -800.0
+    assert Gamma().margin_shift(np.array([0.0, 1e6]), np.ones(2)) == pytest.approx(np.log(2) - 1e6)
 
 
 @given(costs, margins, parts)
-def test_gap_of_a_row_is_not_negative(loss: Loss, cost: float, margin: float, part: float) -> None:
+def test_gap_of_a_row_is_not_negative(
+    loss: MarginLoss, cost: float, margin: float, part: float
+) -> None:
     """Fenchel and Young: cost * value(m) + conjugate(-alpha) >= -alpha m."""
     low, high = ends(loss, cost, margin)
     alpha = low + part * (high - low)
-    gap = cost * loss.value(margin) - loss.dual(alpha, cost) + alpha * margin
+    gap = cost * loss.of_margin(margin) - loss.dual(alpha, cost) + alpha * margin
     assert gap >= -1e-12 * cost * (1 + abs(margin)) ** 2
     at = np.array([alpha]), np.array([margin]), np.array([cost])
-    assert loss.gap(*at)[0] >= 0.0
-    assert loss.gap(*at)[0] == pytest.approx(
+    assert loss.dual_gap(*at)[0] >= 0.0
+    assert loss.dual_gap(*at)[0] == pytest.approx(
         gap, rel=1e-9, abs=1e-12 * cost * (1 + abs(margin)) ** 2
     )
 
@@ -107,12 +109,12 @@ def test_the_gap_of_a_rare_class_has_all_its_digits() -> None:
     q = np.exp(-m)
     for share in (0.5, 0.999, 1.0, 1.5):
         expected = q * (share * np.log(share) - share + 1.0)
-        assert_allclose(Logistic().gap(share * q, m, cost), expected, rtol=1e-6, atol=1e-140)
-    assert_allclose(Logistic().gap(np.array([0.1]), m[2:], cost[:1]), 80.0, rtol=0.01)
+        assert_allclose(Logistic().dual_gap(share * q, m, cost), expected, rtol=1e-6, atol=1e-140)
+    assert_allclose(Logistic().dual_gap(np.array([0.1]), m[2:], cost[:1]), 80.0, rtol=0.01)
 
 
 @given(costs, margins)
-def test_dual_is_the_conjugate(loss: Loss, cost: float, margin: float) -> None:
+def test_dual_is_the_conjugate(loss: MarginLoss, cost: float, margin: float) -> None:
     """cost * value(m) = max over alpha of dual(alpha) - alpha m, found by a search."""
     low, high = ends(loss, cost, margin)
     found = minimize_scalar(
@@ -123,12 +125,12 @@ def test_dual_is_the_conjugate(loss: Loss, cost: float, margin: float) -> None:
     )
     at_ends = (loss.dual(a, cost) - a * margin for a in (low, 0.0, high))
     best = max(-found.fun, *at_ends)  # the search avoids the ends
-    assert_allclose(best, cost * loss.value(margin), rtol=1e-6, atol=1e-9 * cost)
+    assert_allclose(best, cost * loss.of_margin(margin), rtol=1e-6, atol=1e-9 * cost)
 
 
 @given(costs, margins, parts, st.floats(1e-2, 1e2))
 def test_step_maximizes_the_dual_along_its_coordinate(
-    loss: Loss, cost: float, margin: float, part: float, curvature: float
+    loss: MarginLoss, cost: float, margin: float, part: float, curvature: float
 ) -> None:
     low, end = ends(loss, cost, margin)
     alpha = low + part * (end - low)

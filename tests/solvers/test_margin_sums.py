@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from splinear.solvers.problems.margin_sums import RowMargins
 from splinear.solvers.problems.problem import Problem
 
@@ -45,7 +45,7 @@ def smoothed(problem, m, ramp):
 
 def own_gap(loss, alpha, m, cost):
     counts = cost > 0
-    return loss.gap(alpha[counts], m[counts], cost[counts]).sum()
+    return loss.dual_gap(alpha[counts], m[counts], cost[counts]).sum()
 
 
 @pytest.fixture(name="F")
@@ -64,7 +64,7 @@ def test_slopes_and_measures_are_those_written_out(loss, weighted, F):
         slope, bend = smoothed(problem, m, RAMPS[k])
         np.testing.assert_allclose(slopes[k], -problem.y * cost * slope, rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(bends[k], cost * bend, rtol=1e-12)
-        assert found.losses[k] == pytest.approx(cost @ loss.value(m), rel=1e-12)
+        assert found.losses[k] == pytest.approx(cost @ loss.of_margin(m), rel=1e-12)
         assert found.parts[k] == pytest.approx(own_gap(loss, cost * slope, m, cost), rel=1e-9)
         second = slope < 0 if isinstance(loss, EpsilonInsensitive) else problem.y > 0
         bent = (bend > 0) & (cost > 0)
@@ -94,7 +94,7 @@ def test_gaps_are_those_written_out(loss, F):
     losses, parts = total.gaps(F, R)
     for k, problem in enumerate(problems(loss)):
         m, cost = problem.margin(F[k]), problem.cost
-        assert losses[k] == pytest.approx(cost @ loss.value(m), rel=1e-12)
+        assert losses[k] == pytest.approx(cost @ loss.of_margin(m), rel=1e-12)
         expected = own_gap(loss, -problem.y * R[k], m, cost)
         assert parts[k] == pytest.approx(expected, rel=1e-9)
     R[0, 7] = -2.5 * problems(loss)[0].y[7] * (-1.0 if isinstance(loss, SquaredHinge) else 1.0)

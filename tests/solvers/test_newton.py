@@ -11,15 +11,13 @@ from sklearn.linear_model import LogisticRegression
 from written_out import explicit, primal, weights_of
 
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
+from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
 from splinear.solvers.hinge import dual_cd
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton import hessian, whole_hessian
 from splinear.solvers.newton.path import newton_path
-from splinear.solvers.problems.log_link import Gamma, Poisson
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Start, Stopping
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.problems.watch import Watch
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
@@ -63,7 +61,7 @@ def make_problem(curves, mixed, on_code_grid):
 
 def solve(X, layout, problem, stopping=TIGHT, start=None, way="auto", exact=None):
     made, placed = prepare(X, layout, problem, stopping, exact=exact)
-    total = Separable(placed, placed.loss)
+    total = Separable(placed)
     return newton.solve(made, total, stopping, start, preconditioner=way)[0]
 
 
@@ -74,8 +72,8 @@ def by_scipy(X, layout, problem):
     def value_and_gradient(w):
         m = problem.margin(phi @ w)
         penalized = np.append(w[:-1], 0.0)
-        value = 0.5 * penalized @ penalized + problem.cost @ problem.loss.value(m)
-        slopes = problem.cost * problem.y * problem.loss.slope(m)
+        value = 0.5 * penalized @ penalized + problem.cost @ problem.loss.of_margin(m)
+        slopes = problem.cost * problem.y * problem.loss.derivatives(m)[0]
         return value, penalized + phi.T @ slopes
 
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9}
@@ -145,8 +143,8 @@ def test_edges_that_weigh_single_steps(loss, way, make_problem):
 
     def value_and_gradient(w):
         m = problem.margin(phi @ w[:-1] + w[-1])
-        slopes = problem.cost * problem.y * loss.slope(m)
-        value = 0.5 * w[:-1] @ w[:-1] + problem.cost @ loss.value(m)
+        slopes = problem.cost * problem.y * loss.derivatives(m)[0]
+        value = 0.5 * w[:-1] @ w[:-1] + problem.cost @ loss.of_margin(m)
         return value, np.append(w[:-1] + phi.T @ slopes, slopes.sum())
 
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9}
@@ -210,8 +208,8 @@ def test_certificate_is_the_duality_gap(loss, basis, way, make_problem):
     found = solve(X, layout, problem, stopping, start, way)
     phi, w = explicit(layout, X), weights_of(layout, found.coef)
     m = problem.margin(phi @ w + found.intercept)
-    value = 0.5 * w @ w + problem.cost @ loss.value(m)
-    alpha = -problem.cost * loss.slope(m)
+    value = 0.5 * w @ w + problem.cost @ loss.of_margin(m)
+    alpha = -problem.cost * loss.derivatives(m)[0]
     # The intercept is at its best, so the dual variables are feasible: they sum to zero.
     assert abs(alpha @ problem.y) <= 1e-8 * np.abs(alpha).sum()
     dual = np.sum(loss.dual(alpha, problem.cost)) - 0.5 * np.sum((phi.T @ (alpha * problem.y)) ** 2)
@@ -237,8 +235,8 @@ def test_the_gap_bounds_what_is_left_to_gain(loss, basis, way, make_problem):
         found = solve(X, layout, problem, Stopping(tol=1e-12, max_iter=max_iter), way=way)
         w = weights_of(layout, found.coef)
         m = problem.margin(phi @ w + found.intercept)
-        alpha = -problem.cost * loss.slope(m)
-        value = 0.5 * w @ w + problem.cost @ loss.value(m)
+        alpha = -problem.cost * loss.derivatives(m)[0]
+        value = 0.5 * w @ w + problem.cost @ loss.of_margin(m)
         dual = np.sum(loss.dual(alpha, problem.cost))
         dual -= 0.5 * np.sum((phi.T @ (alpha * problem.y)) ** 2)
         dual += 0.0 if problem.targets is None else alpha @ problem.targets
@@ -270,7 +268,7 @@ def test_the_intercept_is_free(loss, basis, way, make_problem):
     found = solve(X, layout, problem, way=way)
     layout = with_means(X, layout)
     f = explicit(layout, X) @ weights_of(layout, found.coef)
-    slopes = problem.cost * problem.y * loss.slope(problem.margin(f + found.intercept))
+    slopes = problem.cost * problem.y * loss.derivatives(problem.margin(f + found.intercept))[0]
     assert abs(slopes.sum()) <= 1e-7 * np.abs(slopes).sum()
     if problem.targets is not None:
         targets = problem.targets + 1e4 * problem.y
@@ -297,7 +295,7 @@ def multinomial(make_problem):
 
 def solve_softmax(X, layout, labels, cost, stopping=TIGHT, start=None):
     made = TrainingRows.prepare(open_table(X), layout, exact=stopping.tol < 1e-3)
-    total = Softmax(made.place(labels), made.place(cost), int(labels.max()) + 1)
+    total = Summed(Softmax(np.arange(labels.max() + 1)), made.place(labels), made.place(cost))
     return newton.solve(made, total, stopping, start)
 
 
@@ -346,7 +344,7 @@ def test_certificate_of_the_softmax(basis, multinomial):
 def test_best_shift_equals_scipy(loss, offset, make_problem):
     _, _, problem = make_problem(loss, seed=15)
     F = offset + 2.0 * np.random.default_rng(0).normal(size=(1, 100))
-    total = Separable(problem, loss)
+    total = Separable(problem)
     (shift,) = total.best_shift(F)
     other = minimize(
         lambda b: (total.value(F + b[0]), total.gradient(F + b[0]).sum(axis=1)),
@@ -365,7 +363,7 @@ def test_best_shift_of_the_softmax_equals_scipy(n_classes, spread):
     random = np.random.default_rng(n_classes)
     labels, cost = random.integers(0, n_classes, 200), random.uniform(0.1, 2.0, 200)
     F = spread * random.normal(size=(n_classes, 1)) + random.normal(size=(n_classes, 200))
-    total = Softmax(labels, cost, n_classes)
+    total = Summed(Softmax(np.arange(n_classes)), labels, cost)
     shift = total.best_shift(F)
 
     def value(b):
@@ -380,7 +378,7 @@ def test_best_shift_of_the_softmax_equals_scipy(n_classes, spread):
 def test_a_class_without_rows_ends_far_away_and_not_at_infinity():
     labels, cost = np.zeros(50, dtype=np.intp), np.ones(50)
     labels[:20] = 1
-    shift = Softmax(labels, cost, 3).best_shift(np.zeros((3, 50)))
+    shift = Summed(Softmax(np.arange(3)), labels, cost).best_shift(np.zeros((3, 50)))
     assert np.isfinite(shift).all()
     assert shift[2] < min(shift[:2]) - 25
     assert shift[1] - shift[0] == pytest.approx(np.log(20 / 30), abs=1e-6)
@@ -536,7 +534,7 @@ def test_every_point_of_a_path_is_a_cold_fit(loss, basis, make_problem):
     X, layout, problem = make_problem(loss, basis, seed=18)
     made, placed = prepare(X, layout, problem, TIGHT)
     Cs = [0.01, 0.1, 1.0, 0.3, 0.3]
-    path = newton_path(made, Separable(placed, loss), Cs, TIGHT)
+    path = newton_path(made, Separable(placed), Cs, TIGHT)
     for C, (found,) in zip(Cs, path, strict=True):
         cold = solve(X, layout.scaled(C), problem)
         assert found.primal == pytest.approx(cold.primal, rel=1e-9)
@@ -549,7 +547,7 @@ def test_every_point_of_a_path_is_a_cold_fit(loss, basis, make_problem):
 def test_a_path_of_several_outputs(multinomial):
     X, layout, labels, cost = multinomial()
     made = TrainingRows.prepare(open_table(X), layout, exact=True)
-    total = Softmax(made.place(labels), made.place(cost), 4)
+    total = Summed(Softmax(np.arange(4)), made.place(labels), made.place(cost))
     for C, found in zip([0.1, 2.0], newton_path(made, total, [0.1, 2.0], TIGHT), strict=True):
         cold = solve_softmax(X, layout.scaled(C), labels, cost)
         assert len(found) == 4
@@ -561,7 +559,7 @@ def test_a_path_that_is_stopped_is_shorter(make_problem):
     watch = Watch(tell=lambda progress: True)
     stopping = Stopping(tol=1e-12, watch=watch)
     made, placed = prepare(X, layout, problem, stopping)
-    assert len(newton_path(made, Separable(placed, placed.loss), [1.0, 2.0], stopping)) == 1
+    assert len(newton_path(made, Separable(placed), [1.0, 2.0], stopping)) == 1
 
 
 # -- how a fit ends ------------------------------------------------------------------------------
@@ -605,7 +603,7 @@ def test_an_error_in_the_callback_stops_it_and_is_kept(kind, make_problem):
 
 def test_a_step_that_led_astray_raises_the_curvature_of_the_rows_that_did():
     """Two rows are sure and would be carried to the wrong side; the model cannot see that."""
-    total = Separable(Problem(np.ones(60), Logistic(), 1.0, 1.0), Logistic())
+    total = Separable(Problem(np.ones(60), Logistic(), 1.0, 1.0))
     F, D = np.full((1, 60), 30.0), np.zeros((1, 60))
     D[0, :2] = -60.0
     point = object.__new__(newton.Iterate)

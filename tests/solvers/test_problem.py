@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from splinear.solvers.problems.losses import Hinge
+from splinear.losses import Hinge
 from splinear.solvers.problems.problem import Problem, Start, stack
 
 

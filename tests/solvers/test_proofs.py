@@ -11,12 +11,10 @@ from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
+from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
 from splinear.solvers.newton import descent as newton
-from splinear.solvers.problems.log_link import Gamma, Poisson
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
@@ -184,11 +182,11 @@ def sums(random, n=40):
     ones = np.ones(n, dtype=np.int8)
     of_targets = Problem(ones, SquaredError(), 1.0, 1.0, weights, random.normal(size=n))
     return [
-        Separable(of_targets, SquaredError()),
-        Separable(Problem(y, Logistic(), 0.7, 1.5, weights), Logistic()),
-        Separable(Problem(ones, Poisson(), 1.0, 1.0, weights, random.normal(size=n)), Poisson()),
-        Separable(Problem(-ones, Gamma(), 1.0, 1.0, weights, random.normal(size=n)), Gamma()),
-        Softmax(random.integers(0, 3, n), weights, 3),
+        Separable(of_targets),
+        Separable(Problem(y, Logistic(), 0.7, 1.5, weights)),
+        Separable(Problem(ones, Poisson(), 1.0, 1.0, weights, random.normal(size=n))),
+        Separable(Problem(-ones, Gamma(), 1.0, 1.0, weights, random.normal(size=n))),
+        Summed(Softmax(np.arange(3)), random.integers(0, 3, n), weights),
     ]
 
 
@@ -229,7 +227,7 @@ def test_a_step_proves_more_than_the_gradient_at_its_end(curves):
         layout = curves(X, BSplineBasis(1, 8)).scaled(1e2)
         rows = TrainingRows.prepare(open_table(X), layout, exact=True)
         problem = Problem(rows.place(np.where(y, 1, -1).astype(np.int8)), Logistic(), 1.0, 1.0)
-        first = newton.begin(rows, Separable(problem, Logistic()), 1)
+        first = newton.begin(rows, Separable(problem), 1)
         best = least(explicit(layout, X), losses_of("logistic", y), 1)
         for at in newton.descend(first, Stopping(tol=1e-8, max_iter=100)):
             for share in (0.5, 0.8):

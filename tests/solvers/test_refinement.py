@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from splinear import AdditiveSVC, AdditiveSVR
+from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.solvers.problems.problem import Problem, Start, Stopping
 from splinear.solvers.proofs.certificate import certify_problem
 from splinear.solvers.proofs.refinement import stand_in

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
+from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
-from splinear.solvers.problems.losses import LOSSES, Loss
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem
 from splinear.solvers.proofs.rounding import error_of_codes, rows_in_doubt
@@ -22,6 +22,7 @@ from splinear.tables.opening import open_table
 from splinear.terms import Spline
 from splinear.training import dual as dual_trainer
 from splinear.training import tall
+from tests.reference.losses import LOSSES
 
 CURVES = {
     "D_0": Spline(10, penalty_order=0, knots="uniform"),
@@ -123,15 +124,15 @@ def test_the_certificate_is_that_of_all_rows(
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-def test_where_a_loss_costs_nothing(loss: Loss) -> None:
+def test_where_a_loss_costs_nothing(loss: MarginLoss) -> None:
     """Between the ends that it names loss and gap are exactly 0, and beyond them they are not."""
     m, nothing = np.linspace(-3.0, 3.0, 601), np.zeros(601)
-    value = loss.value(m)
+    value = loss.of_margin(m)
     if loss.at_no_cost is None:
         assert np.count_nonzero(value == 0.0) <= 1
         return
     inside = (m > loss.at_no_cost[0] + 1e-9) & (m < loss.at_no_cost[1] - 1e-9)
     outside = (m < loss.at_no_cost[0] - 1e-9) | (m > loss.at_no_cost[1] + 1e-9)
     assert not value[inside].any()
-    assert not loss.gap(nothing, m, np.full(601, 2.0))[inside].any()
+    assert not loss.dual_gap(nothing, m, np.full(601, 2.0))[inside].any()
     assert np.all(value[outside] > 0.0)

@@ -9,8 +9,8 @@ from written_out import primal
 from splinear.curves.basis import BSplineBasis
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.pool import solved
+from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from splinear.solvers.hinge import dual_cd, smoothing, working_sets
-from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from splinear.solvers.problems.margin_sums import RowMargins
 from splinear.solvers.problems.problem import Problem, Start, Stopping
 from splinear.solvers.problems.watch import Watch
@@ -62,7 +62,7 @@ def written_out(X, rows, problem, found):
     assert ((alpha >= low - 1e-12) & (alpha <= high + 1e-12)).all()
     b = found.intercept / problem.bias if problem.bias else 0.0
     counts = problem.cost > 0
-    losses = problem.cost @ problem.loss.value(problem.margin(F))
+    losses = problem.cost @ problem.loss.of_margin(problem.margin(F))
     value = rows.layout.penalty_value(parameters) + 0.5 * b**2 + losses
     gain = 0.0 if problem.targets is None else alpha @ problem.targets
     dual = problem.loss.dual(alpha[counts], problem.cost[counts]).sum() + gain

@@ -10,11 +10,10 @@ from written_out import explicit
 from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
+from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.solvers.newton.banded import penalized_bands
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic, SquaredError
+from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.problems.units import Units
 from splinear.solvers.reml import choosing, smoothness, turns
 from splinear.solvers.reml.posterior import PartsPosterior, posterior_variances
@@ -63,7 +62,7 @@ def chosen_for(X, layout, y, weights=None, **options):
         weights=rows.place(w),
     )
     units = Units(counts=None if weights is None else rows.place(w))
-    total = Separable(problem, SquaredError(), units=units)
+    total = Separable(problem, units=units)
     options = {"settled": 1e-8} | options
     return choose_smoothness(rows, [total], Stopping(tol=1e-6), **options)
 
@@ -361,9 +360,9 @@ def test_other_likelihoods_settle_where_the_equation_holds(n_classes, laid_out):
     labels = np.digitize(y, [0.3] if n_classes == 2 else [-0.3, 0.8])
     if n_classes == 2:
         signs = rows.place((2 * labels - 1).astype(np.int8))
-        total = Separable(Problem(signs, Logistic(), 1.0, 1.0), Logistic())
+        total = Separable(Problem(signs, Logistic(), 1.0, 1.0))
     else:
-        total = Softmax(rows.place(labels), np.ones(len(y)), 3)
+        total = Summed(Softmax(np.arange(3)), rows.place(labels), np.ones(len(y)))
     found = choose_smoothness(rows, [total], Stopping(tol=1e-6), settled=1e-7)
     (group,), (start,) = found.layout.groups, found.starts
     F = rows.scores(start.coef) + np.reshape(start.intercept, (-1, 1))
@@ -421,7 +420,7 @@ def test_turns_end_when_no_degree_of_freedom_moves(loss, n, n_columns, laid_out,
     else:
         is_one = signal + random.logistic(size=n) > np.median(signal)
         y = rows.place(np.where(is_one, ones, -ones))
-    total = Separable(Problem(y, loss, 1.0, 1.0, targets=targets), loss)
+    total = Separable(Problem(y, loss, 1.0, 1.0, targets=targets))
     found = choose_smoothness(rows, [total], Stopping())
     assert smoothness.LEAST_TURNS <= found.n_turns < 25
     once_more = choose_smoothness(rows, [total], Stopping(), begin=found, max_turns=1)

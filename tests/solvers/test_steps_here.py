@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from splinear.losses import Logistic, SquaredError
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.hessian import Chooser
 from splinear.solvers.newton.iterate import Iterate, Space
 from splinear.solvers.newton.steps import Aim
 from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Logistic, SquaredError
 from splinear.solvers.problems.problem import Problem
 from splinear.solvers.problems.watch import Watch
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -34,7 +34,7 @@ def points(mixed, request):
         problem = Problem(y, loss, 1.0, 1.0, bias=1.0)
         if isinstance(loss, SquaredError):
             problem = replace(problem, y=np.ones_like(y), targets=targets)
-        total, space = Separable(problem, loss, bias=bias), Space(rows, 1, n_threads, bias)
+        total, space = Separable(problem, bias=bias), Space(rows, 1, n_threads, bias)
         theta = 0.1 * np.random.default_rng(1).normal(size=space.zeros().shape)
         theta[0, :-1] *= space.used
         return Iterate(space, total, theta, space.scores(theta))
@@ -122,7 +122,7 @@ def test_it_can_be_stopped(mixed, raises):
     X, layout = mixed(5, N_ROWS)
     rows = TrainingRows.prepare(open_table(np.tile(X, (300, 1))), layout)
     y = np.tile(np.array([1, -1], dtype=np.int8), rows.n_rows // 2)
-    total = Separable(Problem(y, Logistic(), 1.0, 1.0, bias=1.0), Logistic())
+    total = Separable(Problem(y, Logistic(), 1.0, 1.0, bias=1.0))
     space = Space(rows, 1, 1)
     at = Iterate(space, total, space.zeros(), space.zero_scores())
     chooser = Chooser(at, "banded")

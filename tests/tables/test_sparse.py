@@ -30,10 +30,10 @@ from splinear import (
 from splinear.inspection import base_value, contributions, importances, knots, shape_function
 from splinear.kernels import min_kernel
 from splinear.penalties import difference_matrix
-from splinear.solvers.problems.losses import LOSSES
 from splinear.solvers.reml import choosing
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms import Fourier, Hermite, Spline
+from tests.reference.losses import LOSSES
 
 SPLINES = [
     Spline(6, degree, order, ("uniform", "quantile")[(degree + order) % 2])
@@ -213,7 +213,7 @@ def test_optimum_is_that_of_liblinear(counts, loss):
     line = LinearSVC(loss=loss, dual=True, tol=1e-9, max_iter=10**6, random_state=0).fit(phi, y)
     margin = (2 * y - 1) * line.decision_function(phi)
     value = 0.5 * (np.sum(line.coef_**2) + line.intercept_[0] ** 2)
-    value += LOSSES[loss].value(margin).sum()
+    value += LOSSES[loss].of_margin(margin).sum()
     assert_allclose(model.objective_, value, rtol=1e-5)
 
 

@@ -65,7 +65,7 @@ def test_held_out_losses_are_those_of_groups(trained):
     [found] = trained
     placed = found.data.weighted.place_units().groups
     F = [point.F for point in found.points[0]]
-    [total] = found.data.sums(found.loss)
+    [total] = found.data.sums()
     each = total.each(F[0])
     expected = [each[placed == group].sum() for group in np.unique(placed[found.fold == 0])]
     np.testing.assert_allclose(found.losses(0, F), expected)

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from written_out import explicit, primal, scores
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Spline
+from tests.reference.losses import LOSSES
 
 RIVALS = {  # one class against the rest
     "hinge": AdditiveSVC(C=1.0, random_state=0),

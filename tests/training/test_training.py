@@ -17,8 +17,8 @@ from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.inspection import standard_error
-from splinear.solvers.problems.losses import LOSSES
 from splinear.terms import Category
+from tests.reference.losses import LOSSES
 
 DUAL = {
     "hinge": AdditiveSVC(C=1.0, random_state=0, max_iter=20_000),
@@ -154,7 +154,7 @@ def test_a_chunk_stays_close_to_the_last_model(cancer):
 
     def value_and_gradient(w):
         margins = signs * (phi @ w)
-        value = 0.5 * np.sum((w - center) ** 2) + loss.value(margins).sum()
+        value = 0.5 * np.sum((w - center) ** 2) + loss.of_margin(margins).sum()
         slopes = -2.0 * np.maximum(0.0, 1.0 - margins)
         return value, w - center + phi.T @ (signs * slopes)
 

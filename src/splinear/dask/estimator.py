@@ -18,19 +18,18 @@ from splinear.dask.fitting import CLOSED, Distributed
 from splinear.dask.partitions import Partitions, example_of
 from splinear.dask.passes import RemoteRows
 from splinear.dask.predicting import lazily
+from splinear.dask.responses import common_response
 from splinear.dask.scoring import measured, score_of
 from splinear.dask.steps import Pose
-from splinear.dask.targets import common_target
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.losses import SmoothLoss
 from splinear.solvers.problems.watch import Watch
 from splinear.tables.checks import check_columns
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.live import FitLine
 from splinear.training.newton import NewtonTrainer
-from splinear.training.outputs.base import Target
 from splinear.training.parameters import draw_seed
+from splinear.training.response import Response
 from splinear.training.set import TrainingSet
 from splinear.training.table import Given, term_plan
 from splinear.training.trainer import Fitter, Recipe, Trained, Trainer
@@ -120,10 +119,10 @@ class DaskEstimator(AdditiveEstimator):
     ) -> tuple[Trained, Watch]:
         """Fit `work` in steps."""
         given, trainer = steps.given, recipe.trainer
-        found, reader = steps.survey(recipe.reader)
+        found, reader = steps.survey(numeric=recipe.loss.kind == "number")
         work._columns, n_rows = reader.columns, sum(found.n_rows)
         line.say(f"looked at {n_rows:,} rows in {len(given.X):,} partitions, {line.seconds:.1f} s")
-        common = common_target(recipe.reader, found)
+        common = common_response(recipe, found)
         sample = steps.sample(found, reader)
         line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
@@ -156,7 +155,7 @@ class DaskEstimator(AdditiveEstimator):
     def _posed_by(self, trainer: Trainer) -> Pose:
         """Return the function that makes a trainer's sums of losses from rows."""
         assert isinstance(trainer, NewtonTrainer)
-        return partial(_smooth_sums, trainer.loss)
+        return _smooth_sums
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return the score of the local estimator: accuracy, R^2 or D^2.
@@ -189,5 +188,5 @@ class DaskEstimator(AdditiveEstimator):
         return lazily(local, name, X) if is_dask_collection(X) else getattr(local, name)(X)
 
 
-def _smooth_sums(loss: SmoothLoss, target: Target, rows: WeightedRows) -> list[LossSum]:
-    return target.sums(rows, loss)
+def _smooth_sums(response: Response, rows: WeightedRows) -> list[LossSum]:
+    return response.sums(rows)

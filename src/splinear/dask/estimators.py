@@ -13,7 +13,7 @@ from splinear.dask.estimator import DaskEstimator
 from splinear.regressor import AdditiveRegressor
 from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
-from splinear.training.outputs.class_weights import ClassWeight
+from splinear.training.class_weights import ClassWeight
 
 __all__ = ["DaskAdditiveClassifier", "DaskAdditiveRegressor"]
 

@@ -19,8 +19,8 @@ from splinear.dask.making import named
 from splinear.dask.partitions import Partitions
 from splinear.dask.passes import RemoteRows
 from splinear.dask.reading import Rows, Survey, TableReader, survey
+from splinear.dask.responses import RemoteResponse, of_part
 from splinear.dask.steps import Coding, Pose
-from splinear.dask.targets import PartTarget, RemoteTarget
 from splinear.dask.waiting import Waiting, release
 from splinear.model.layout import Layout
 from splinear.solvers.reml.choosing import enough_rows
@@ -31,7 +31,7 @@ from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 from splinear.terms.base import ColumnData
 from splinear.training.columns import Columns
-from splinear.training.outputs.base import Reader
+from splinear.training.response import Response
 from splinear.training.set import TrainingSet
 from splinear.training.table import (
     find_categorical,
@@ -69,7 +69,7 @@ class Distributed:
     seed: int
     cluster: Cluster | None = None  # once workers have coded their rows
 
-    def survey(self, reader: Reader) -> tuple[Survey, TableReader]:
+    def survey(self, *, numeric: bool) -> tuple[Survey, TableReader]:
         """Return ranges, gaps, levels and targets of all rows, and how columns are converted."""
         work = self.estimator
         table = check_columns(work, open_table(self.given.example), reset=True)
@@ -86,7 +86,7 @@ class Distributed:
         unread = Columns(n, {}, periods=periods, dropped=dropped)
         refuse_sparse_periods(work, table, unread)
         first = TableReader(unread, table.names, table.is_sparse)
-        told = delayed((first, categorical, reader.numeric), pure=False)
+        told = delayed((first, categorical, numeric), pure=False)
         found = self._asked(_surveyed, told)
         summary: Survey = found[0]
         for one in found[1:]:
@@ -164,13 +164,13 @@ class Distributed:
             label=partial(feature_label, self.estimator),
         )
 
-    def sample_here(self, sample: _Sampled, layout: Layout, common: PartTarget) -> TrainingSet:
+    def sample_here(self, sample: _Sampled, layout: Layout, common: Response) -> TrainingSet:
         """Return the rows of the sample as a training set of the client."""
         rows = TrainingRows.prepare(
             sample.table, layout, seed=self.seed, weights=sample.weights, n_threads=1
         )
         rows = rows.with_gap_means(rows, sample.weights, 1)
-        return TrainingSet(WeightedRows(rows, sample.weights), common.read(sample.y))
+        return TrainingSet(WeightedRows(rows, sample.weights), of_part(common, sample.y))
 
     def training_set(
         self,
@@ -178,13 +178,13 @@ class Distributed:
         reader: TableReader,
         sample: _Sampled,
         layout: Layout,
-        common: PartTarget,
+        common: Response,
         pose: Pose,
     ) -> TrainingSet:
         """Have workers code their rows, and return the training set."""
         coding = Coding(reader, layout, common, pose, self.seed)
-        target = common.read(sample.y)
-        here = coding.part(sample.table, target, sample.weights, None)
+        response = of_part(common, sample.y)
+        here = coding.part(sample.table, response, sample.weights, None)
         here.read_table = sample.table.whole
         self.cluster = cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.has_sample = here.n_rows < sum(found.n_rows)
@@ -193,7 +193,8 @@ class Distributed:
             cluster, layout, sum(found.n_rows), found.weight, reader, self.seed, here.rows.is_coded
         ).with_gap_means()
         weighted = WeightedRows(rows, sample.weights)  # type: ignore[arg-type]
-        return TrainingSet(weighted, RemoteTarget(common, target, cluster))
+        remote = RemoteResponse(response.loss, response.y, response.class_weight, cluster=cluster)
+        return TrainingSet(weighted, remote)
 
     @contextmanager
     def in_progress(self) -> Iterator[None]:

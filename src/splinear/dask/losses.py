@@ -27,16 +27,16 @@ from splinear.dask.expressions import (
     row_values,
 )
 from splinear.dask.parts import Part
+from splinear.losses.curvature import Curvature
 from splinear.model.scatter import Scatter
 from splinear.solvers.problems.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
     MAX_SHIFTS,
-    Curvature,
     Likened,
     Separable,
+    Summed,
 )
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.problems.units import scatter_sums
 
 __all__ = ["RemoteSum"]
@@ -74,13 +74,12 @@ class RemoteSum(Likened):
 
     def scatter(self, F: Floats) -> Scatter:
         """Return the sums from which the dispersion follows."""
-        found, like = self._at(F), cast(Separable | Softmax, self.like)
-        least = like.least_dispersion if isinstance(like, Separable) else 0.0
+        found, loss = self._at(F), self.loss
         return Scatter.of(
             found["scatter"],
             2.0 * float(found["value"]),
-            least,
-            is_likelihood=like.is_likelihood,
+            loss.least_dispersion,
+            is_likelihood=loss.likelihood,
         )
 
     def gap(self, F: Floats, R: Floats) -> float:
@@ -120,7 +119,7 @@ class RemoteSum(Likened):
         known = self.cluster.cached(slopes.key)
         if "value" not in known:
             nodes["value"] = Call(self._own, "value", (node,))
-            nodes["bends"] = Apply(_of_levels, (bends, self.n_outputs))
+            nodes["bends"] = Call(bends, "total", ())
             nodes["scatter"] = Apply(_scattered, (self._own, slopes, bends))
         if "in_all" not in known:
             nodes["in_all"] = in_all(slopes)
@@ -202,7 +201,7 @@ class RemoteCurvature:
         nodes: list[Node] = [in_all(product), Call(rows, "raw_sums", (product,))]
         known = self.cluster.cached(("levels", self.node.key, rows))
         if not known:  # the derivatives with respect to a constant added to all scores
-            nodes.append(Apply(_of_levels, (self.node, self.n_outputs)))
+            nodes.append(Call(self.node, "total", ()))
             nodes.append(Call(rows, "raw_sums", (Member(self.node, "diagonal"),)))
         slope, sums, *more = self.cluster.add_up(*nodes)
         known.update(zip(("levels", "sums"), more, strict=False))
@@ -213,9 +212,13 @@ class RemoteCurvature:
         )
         return shift
 
+    def total(self) -> Floats:
+        """Return the second derivatives with respect to constants added to the scores."""
+        return self._levels
+
     @cached_property
     def _levels(self) -> Floats:
-        return self.cluster.add_up(Apply(_of_levels, (self.node, self.n_outputs)))[0]
+        return self.cluster.add_up(Call(self.node, "total", ()))[0]
 
     def raised(self, extra: Floats) -> Curvature:
         """Return the curvature with `extra` added to the diagonal."""
@@ -228,18 +231,9 @@ class RemoteCurvature:
         return here.some(numbers, weights)
 
 
-def _scattered(total: Separable | Softmax, slopes: Floats, bends: Curvature) -> Floats:
+def _scattered(total: Separable | Summed, slopes: Floats, bends: Curvature) -> Floats:
     """Return the sums of Scatter over the rows of a part."""
     return scatter_sums(total.units, total.cost, slopes, bends.diagonal)
-
-
-def _of_levels(curvature: Curvature, n_outputs: int) -> Floats:
-    """Return the Hessian (n_outputs, n_outputs) of constants added to each output's scores."""
-    H = np.zeros((n_outputs, n_outputs))
-    for k in range(n_outputs):
-        for m in range(k, n_outputs):
-            H[k, m] = H[m, k] = curvature.between(k, m).sum()
-    return H
 
 
 def _level_step(H: Floats, slope: Floats) -> Floats:

@@ -24,7 +24,6 @@ from splinear.dask.expressions import (
 )
 from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
-from splinear.dask.targets import RemoteTarget
 from splinear.model.layout import Layout
 from splinear.solvers.hinge import smoothing
 from splinear.solvers.problems.margin_sums import MarginKind, MarginSums, Measures, RowMargins
@@ -66,8 +65,7 @@ class ClusterTrainer:
         sample = rows.cluster.sample
         assert sample.read_table is not None
         here = replace(sample.rows, layout=rows.layout, table=open_table(sample.read_table()))
-        target = cast(RemoteTarget, data.target).sample
-        own = TrainingSet(WeightedRows(here, data.weighted.weights), target)
+        own = TrainingSet(WeightedRows(here, data.weighted.weights), data.response)
         return replace(self.own, keep_duals=False).fit(own, stopping, None)
 
 

@@ -14,9 +14,8 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
-from splinear.solvers.problems.loss_sums import LossSum, Separable
+from splinear.solvers.problems.loss_sums import LossSum, Separable, Summed
 from splinear.solvers.problems.margin_sums import RowMargins
-from splinear.solvers.problems.softmax import Softmax
 from splinear.solvers.rows.coding import code_rows, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
 from splinear.solvers.rows.order import Order
@@ -210,5 +209,5 @@ def _fresh(total: LossSum) -> LossSum:
         return replace(total, _known={})
     if isinstance(total, RowMargins):
         return cast(LossSum, replace(total))
-    assert isinstance(total, Softmax)
-    return replace(total, _last=[])
+    assert isinstance(total, Summed)
+    return replace(total, _known=[])

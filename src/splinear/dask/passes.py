@@ -24,9 +24,10 @@ from splinear.dask.expressions import (
 from splinear.dask.reading import TableReader
 from splinear.dask.steps import WithSurfaces, WithTable, WithValues
 from splinear.dask.surfaces import RemotePairs
+from splinear.losses.curvature import Curvature
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, split_blocks
-from splinear.solvers.problems.loss_sums import Curvature, LossSum
+from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.memory import MemoryPlan
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table

@@ -36,9 +36,9 @@ def lazily(model: AdditiveEstimator, name: str, X: Input) -> da.Array:
 
 def _example(model: AdditiveEstimator, name: str) -> AnyArray:
     """Return the prediction for no rows, which has the right type and shape."""
-    outputs, scores = model._outputs, np.zeros((0, model._model.n_outputs))
+    loss, scores = model._loss, np.zeros((0, model._model.n_outputs))
     made = {"predict": "predict", "decision_function": "decision"}.get(name, "probabilities")
-    return np.asarray(getattr(outputs, made)(scores))
+    return np.asarray(getattr(loss, made)(scores))
 
 
 def _predicted(model: AdditiveEstimator, name: str, like: AnyArray, X: Input) -> AnyArray:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.losses.survey import Survey as SurveyOfY
 from splinear.tables.checks import check_weights
 from splinear.tables.chunks import ranges
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 from splinear.tables.target import check_target, target_numbers
 from splinear.training.columns import Columns, NumberTable, Seen
-from splinear.training.outputs.positive import smallest_event
 
 __all__ = ["Rows", "Survey", "TableReader", "distinct_classes", "survey"]
 
@@ -106,10 +106,7 @@ class Survey:
     seen: dict[int, Seen]
     labels: list[AnyArray] = field(default_factory=list)  # the classes, per partition
     classes: dict[object, int] = field(default_factory=dict)  # number of rows per class
-    least: float = np.inf  # lowest target of a regression; the highest is below
-    most: float = -np.inf
-    total: float = 0.0  # weighted sum of the targets
-    event: float = np.inf  # the smallest positive product of target and weight
+    of_y: SurveyOfY = field(default_factory=SurveyOfY)  # of numbers
 
     def add(self, other: Survey) -> None:
         """Add the survey of the next partitions."""
@@ -125,9 +122,7 @@ class Survey:
         self.labels += other.labels
         for value, n in other.classes.items():
             self.classes[value] = self.classes.get(value, 0) + n
-        self.least, self.most = min(self.least, other.least), max(self.most, other.most)
-        self.total += other.total
-        self.event = min(self.event, other.event)
+        self.of_y += other.of_y
 
 
 def survey(
@@ -154,10 +149,7 @@ def survey(
     if not len(counted):
         return found
     if numeric:
-        values = target_numbers(counted, None)
-        found.least, found.most = float(values.min()), float(values.max())
-        found.total = float(w @ values)
-        found.event = smallest_event(w * values)
+        found.of_y = SurveyOfY.of(target_numbers(counted, None), w)
     else:
         distinct, place = distinct_classes(counted)
         found.labels = [distinct]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -11,9 +11,8 @@ from sklearn.metrics import mean_tweedie_deviance
 
 from splinear._types import Floats, Input
 from splinear.dask.partitions import Partitions
+from splinear.losses.base import SCORED
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.base import NumberOutputs
-from splinear.training.outputs.positive import SCORED
 
 __all__ = ["measured", "score_of"]
 
@@ -64,7 +63,7 @@ def _counted(X: Input, weights: Input) -> Floats | None:
     return w if w.sum() > 0 else None
 
 
-def _explained(parts: Floats, power: int) -> float:
+def _explained(parts: Floats, power: float) -> float:
     """Return the share of the deviance from the mean that the model explains.
 
     The deviance of a partition's rows from the overall mean is that from their own mean, plus their
@@ -78,12 +77,12 @@ def _explained(parts: Floats, power: int) -> float:
     return 1.0 - left / (float(spread.sum()) + between)
 
 
-def _deviance(y: Floats, mu: Floats, weights: Floats, power: int) -> float:
+def _deviance(y: Floats, mu: Floats, weights: Floats, power: float) -> float:
     """Return the sum of the rows' deviances for a variance proportional to mean^power."""
     mu = np.clip(mu, *SCORED) if power else mu
     mean = mean_tweedie_deviance(y, mu, sample_weight=weights, power=power)
     return float(mean * weights.sum())
 
 
-def _power_of(model: AdditiveEstimator) -> int:
-    return cast(NumberOutputs, model._outputs).power
+def _power_of(model: AdditiveEstimator) -> float:
+    return model._loss.power

@@ -13,19 +13,19 @@ from splinear.dask.expressions import Node
 from splinear.dask.holding import Holding
 from splinear.dask.parts import Part
 from splinear.dask.reading import Rows, TableReader
-from splinear.dask.targets import PartTarget
+from splinear.dask.responses import of_part
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.memory import MemoryPlan
 from splinear.solvers.rows.pair_rows import PairRows, positions_of
 from splinear.tables.table import Table
-from splinear.training.outputs.base import Target
+from splinear.training.response import Response
 from splinear.training.weighted import WeightedRows
 
 __all__ = ["Coding", "Pose", "WithSurfaces", "WithTable", "WithValues"]
 
-Pose = Callable[[Target, WeightedRows], Sequence[LossSum]]  # makes sums of losses from rows
+Pose = Callable[[Response, WeightedRows], Sequence[LossSum]]  # makes sums of losses from rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +34,14 @@ class Coding:
 
     reader: TableReader
     layout: Layout
-    common: PartTarget
+    common: Response
     pose: Pose
     seed: int
 
     def part(
         self,
         table: Table,
-        target: Target,
+        response: Response,
         weights: Floats | None,
         kept: AnyArray | None,
         plan: MemoryPlan | None = None,
@@ -49,14 +49,14 @@ class Coding:
         """Return the part of a table of numbers."""
         part = Part.coded(table, self.layout, self.seed, kept, plan)
         weighted = WeightedRows(part.rows, weights, kept)
-        return part.with_sums(self.pose(target, weighted), weighted.place_weights())
+        return part.with_sums(self.pose(response, weighted), weighted.place_weights())
 
     def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
         """Return the coded partition."""
         del part
         rows = Rows.of(X, y, weights, numeric=False)
-        table, target = self.reader.table(X), self.common.read(rows.y)
-        return Holding(partial(self.part, table, target, rows.weights, rows.kept))
+        table, response = self.reader.table(X), of_part(self.common, rows.y)
+        return Holding(partial(self.part, table, response, rows.weights, rows.kept))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.watch import Progress
 from splinear.svc import AdditiveSVC
 from splinear.terms.base import Term
+from splinear.training.class_weights import ClassWeight
 from splinear.training.dual import DualTrainer
-from splinear.training.outputs.base import Target
-from splinear.training.outputs.class_weights import ClassWeight
+from splinear.training.response import Response
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import Fitter, Trainer
 from splinear.training.weighted import WeightedRows
@@ -185,5 +185,5 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         return partial(_margins, trainer)
 
 
-def _margins(trainer: DualTrainer, target: Target, rows: WeightedRows) -> Sequence[LossSum]:
-    return [cast(LossSum, trainer.margins(target, rows))]
+def _margins(trainer: DualTrainer, response: Response, rows: WeightedRows) -> Sequence[LossSum]:
+    return [cast(LossSum, trainer.margins(response, rows))]

@@ -11,20 +11,20 @@ from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import LEAST_COST, Backend, DeviceArray
+from splinear.losses import Logistic, Softmax, SquaredError
+from splinear.losses.curvature import Coupled, Curvature, Diagonal
+from splinear.losses.margin import NEARLY_STRAIGHT
 from splinear.model.scatter import Scatter
 from splinear.solvers.problems.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
     MAX_SHIFTS,
     ROUNDING,
-    Curvature,
-    Diagonal,
     Likened,
     LossSum,
     Separable,
+    Summed,
 )
-from splinear.solvers.problems.losses import Logistic, SquaredError
-from splinear.solvers.problems.softmax import Softmax, SoftmaxCurvature
 from splinear.solvers.problems.units import scatter_sums
 
 __all__ = ["on_device"]
@@ -39,8 +39,8 @@ def on_device(total: LossSum, backend: Backend) -> LossSum:
     known = isinstance(total, Separable) and isinstance(total.loss, Logistic | SquaredError)
     if isinstance(total, Separable) and known:
         return DeviceSeparable(total, backend, *_problem(total, backend))
-    if isinstance(total, Softmax):
-        labels = backend.array(total.labels).astype(np.int64)  # converted on the device
+    if isinstance(total, Summed) and isinstance(total.loss, Softmax) and total.offset is None:
+        labels = backend.array(total.y).astype(np.int64)  # converted on the device
         return DeviceSoftmax(total, backend, labels, backend.array(total.cost))
     return HostSum(total, backend)
 
@@ -113,25 +113,25 @@ class DeviceSeparable(HostSum):
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum."""
         m = self._margin(bare(F, self.backend)[0])
-        return cast(Floats, RowArray(self.cost * _value(self.like.loss, m), self.backend))
+        return cast(Floats, RowArray(self.cost * self.like.loss.of_margin(m), self.backend))
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
         m = self._margin(bare(F, self.backend)[0])
-        return float(self.cost @ _value(self.like.loss, m))
+        return float(self.cost @ self.like.loss.of_margin(m))
 
     def gradient(self, F: Floats) -> Floats:
         """Return the gradient with respect to F."""
         m = self._margin(bare(F, self.backend)[0])
-        return self._row((self.cost * self.y) * _slope(self.like.loss, m))
+        return self._row((self.cost * self.y) * self.like.loss.derivatives(m)[0])
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return the second derivatives at F."""
         loss, m = self.like.loss, self._margin(bare(F, self.backend)[0])
-        bend = _bend(loss, m)
-        if cautious and isinstance(loss, Logistic):
-            far = np.minimum(m, -1.0)
-            bend = np.where(m < -1.0, (_slope(loss, far) - _slope(loss, -far)) / (2.0 * far), bend)
+        bend = loss.derivatives(m)[1]
+        if cautious:
+            far = np.minimum(m, -NEARLY_STRAIGHT)
+            bend = np.where(m < -NEARLY_STRAIGHT, loss.caution(far), bend)
         return Diagonal(self._row(self.cost * bend))
 
     def scatter(self, F: Floats) -> Scatter:
@@ -142,22 +142,20 @@ class DeviceSeparable(HostSum):
         """Return L(F) + L*(R) - sum(R * F) by the losses' duals, with R_i = -y_i alpha_i."""
         m, cost = self._margin(bare(F, self.backend)[0]), np.maximum(self.cost, LEAST_COST)
         alpha = -self.y * bare(R, self.backend)[0]
-        if isinstance(self.like.loss, SquaredError):
-            return float((0.5 * cost * (m + alpha / cost) ** 2).sum())
-        share = alpha / cost
-        if float((share * (1.0 - share)).min()) < -ROUNDING:
+        low, high = self.like.loss.range(cost)
+        feasible = np.clip(alpha, low, high)
+        if float((np.abs(alpha - feasible) - ROUNDING * cost).max()) > 0.0:
             return np.inf
-        share = np.clip(share, 0.0, 1.0)
-        off = share - _expit(-m)
-        return float(cost @ (_divergence(share, off, m) + _divergence(1.0 - share, -off, -m)))
+        each = self.like.loss.dual_gap(feasible, m, cost)
+        return float(np.where(self.cost > 0.0, each, 0.0).sum())
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the constant (1,) that minimizes the sum when added to F."""
         f, shift = bare(F, self.backend)[0], 0.0
         for _ in range(MAX_SHIFTS):
             m = self._margin(f + shift)
-            slope = float((self.cost * self.y) @ _slope(self.like.loss, m))
-            bend = float(self.cost @ _bend(self.like.loss, m))
+            slope = float((self.cost * self.y) @ self.like.loss.derivatives(m)[0])
+            bend = float(self.cost @ self.like.loss.derivatives(m)[1])
             step = -slope / bend if bend > 0 else -float(np.sign(slope))
             step = step if self.is_quadratic else min(max(step, -1.0), 1.0)
             shift += step
@@ -177,59 +175,14 @@ def _scatter(total: DeviceSeparable | DeviceSoftmax, cost: Any, F: Floats) -> Sc
     like, on_rows = total.like, cast(Floats, RowArray(cost, total.backend))
     H = total.curvature(F).diagonal
     sums = scatter_sums(like.units, on_rows, total.gradient(F), H)
-    return Scatter.of(sums, 2.0 * total.value(F), 0.0, is_likelihood=like.is_likelihood)
-
-
-def _expit(m: Any) -> Any:
-    return 0.5 + 0.5 * np.tanh(0.5 * m)
-
-
-def _value(loss: object, m: Any) -> Any:
-    if isinstance(loss, SquaredError):
-        return 0.5 * m * m
-    return np.maximum(-m, 0.0) + np.log1p(np.exp(-np.abs(m)))
-
-
-def _slope(loss: object, m: Any) -> Any:
-    if isinstance(loss, SquaredError):
-        return m
-    rare = _rare(m)
-    return -np.where(m > 0.0, rare, 1.0 - rare)
-
-
-def _bend(loss: object, m: Any) -> Any:
-    if isinstance(loss, SquaredError):
-        return np.ones_like(m)
-    rare = _rare(m)
-    return rare * (1.0 - rare)
-
-
-def _rare(m: Any) -> Any:
-    """Return the smaller of the two classes' probabilities, without cancellation."""
-    e = np.exp(-np.abs(m))
-    return e / (1.0 + e)
-
-
-def _entropy(p: Any) -> Any:
-    return -p * np.log(np.maximum(p, np.finfo(float).tiny))
-
-
-def _divergence(p: Any, off: Any, m: Any) -> Any:
-    """Return p log(p / q) - off, with q = p - off = expit(-m); see `solvers.problems.losses`."""
-    q = np.where(m > 0.0, _rare(m), 1.0 - _rare(m))
-    t = off / np.maximum(q, np.finfo(float).tiny)
-    small = np.abs(t) < 1e-3
-    t = np.where(small, t, 0.0)
-    series = q * t**2 * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0)))
-    log1p_exp = np.maximum(m, 0.0) + np.log1p(np.exp(-np.abs(m)))
-    return np.where(small, series, np.maximum(0.0, p * log1p_exp - _entropy(p) - off))
+    return Scatter.of(sums, 2.0 * total.value(F), 0.0, is_likelihood=like.loss.likelihood)
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceSoftmax(HostSum):
     """sum_i c_i (log sum_k exp F_ki - F_{label_i, i})."""
 
-    like: Softmax
+    like: Summed
     labels: Any = None
     cost: Any = None
 
@@ -271,7 +224,8 @@ class DeviceSoftmax(HostSum):
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the constants (n_outputs,), of mean 0, that minimize the sum when added to F."""
-        there, of_classes = bare(F, self.backend), self.like.cost_of_classes
+        there, like = bare(F, self.backend), self.like
+        of_classes = np.bincount(like.y, like.cost, minlength=like.n_outputs).astype(np.float64)
         return self.backend.class_shift(there, self.cost, of_classes)
 
     def _classes(self, F: Floats, *, minus: bool = False) -> tuple[Any, Any]:
@@ -279,7 +233,7 @@ class DeviceSoftmax(HostSum):
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceSoftmaxCurvature(SoftmaxCurvature):
+class DeviceSoftmaxCurvature(Coupled):
     """The softmax curvature on a device; all arrays are row arrays."""
 
     scores: Floats | None = None  # where the probabilities were computed
@@ -303,16 +257,14 @@ class DeviceSoftmaxCurvature(SoftmaxCurvature):
         found: Floats = self.diagonal[k] if k == m else -self.cost * p[k] * p[m]
         return found
 
-    @cached_property
-    def _of_levels(self) -> Floats:
+    def total(self) -> Floats:
+        """Return the second derivatives with respect to constants added to the scores."""
         if self.scores is None:
-            return self._inverse_by_levels()
+            return super().total()
         backend, _, cost, _ = self._there
         both = backend.class_moments(bare(self.scores, backend), np.zeros(len(self.scores)), cost)
         H = np.diag(both[:, -1]) - both[:, :-1]
-        if self.extra is not None:
-            H = H + float(self.extra.sum()) * np.eye(len(H))
-        return np.asarray(np.linalg.pinv(H, rcond=1e-12, hermitian=True), dtype=np.float64)
+        return H if self.extra is None else H + float(self.extra.sum()) * np.eye(len(H))
 
     def raised(self, extra: Floats) -> Curvature:
         """Return the curvature with extra (n_rows,) added to the diagonal of each output."""

@@ -11,7 +11,7 @@ from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import LEAST_COST, Backend
-from splinear.solvers.problems.losses import EpsilonInsensitive, SquaredHinge
+from splinear.losses import EpsilonInsensitive, SquaredHinge
 from splinear.solvers.problems.margin_sums import MarginKind, Measures, RowMargins
 
 __all__ = ["DeviceMargins"]
@@ -56,7 +56,7 @@ class DeviceMargins:
         sides = [bent & ~second, bent & second]
         size = np.abs(slope)
         sums = [
-            (cost * self.kind.loss.value(m)).sum(axis=1),
+            (cost * self.kind.loss.of_margin(m)).sum(axis=1),
             self._gap(cost * slope, m, cost).sum(axis=1),
             *(side.sum(axis=1).astype(np.float64) for side in sides),
             *(np.where(side, size, 0.0).sum(axis=1) for side in sides),
@@ -84,7 +84,7 @@ class DeviceMargins:
         wrong = (np.abs(alpha - feasible) > INFEASIBLE * cost).any(axis=1)
         sums = np.stack(
             [
-                (cost * self.kind.loss.value(m)).sum(axis=1),
+                (cost * self.kind.loss.of_margin(m)).sum(axis=1),
                 np.where(wrong, np.inf, self._gap(feasible, m, cost).sum(axis=1)),
             ]
         )
@@ -93,7 +93,7 @@ class DeviceMargins:
 
     def stretched(self, F: Floats, scales: Floats) -> Floats:
         """Return the sums of the losses at s F for each scale s, (n_scales, n_outputs)."""
-        (y, cost), value = self._signs_and_costs, self.kind.loss.value
+        (y, cost), value = self._signs_and_costs, self.kind.loss.of_margin
         signed, there = y * bare(F, self.backend), self.backend.array(scales[:, None, None])
         step = max(1, AT_ONCE // max(signed.size, 1))
         some = (there[start : start + step] for start in range(0, len(scales), step))
@@ -118,7 +118,9 @@ class DeviceMargins:
 
     def _gap(self, alpha: Any, m: Any, cost: Any) -> Any:
         """Return each row's part of the gap; 0 for rows without weight."""
-        return np.where(cost > 0.0, self.kind.loss.gap(alpha, m, np.maximum(cost, LEAST_COST)), 0.0)
+        return np.where(
+            cost > 0.0, self.kind.loss.dual_gap(alpha, m, np.maximum(cost, LEAST_COST)), 0.0
+        )
 
     def _slope(self, m: Any, ramps: Floats) -> Any:
         """Return minus the slope of the smoothed loss at m."""

@@ -18,13 +18,14 @@ from splinear.devices.pairs import DeviceGrids, DevicePairs
 from splinear.devices.pool import Pool
 from splinear.devices.thinned import thinned_products
 from splinear.devices.whole import Inverses
+from splinear.losses.curvature import Curvature
 from splinear.model.chains import Chain
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.solvers.newton.iterate import Space
 from splinear.solvers.newton.passes import Inverse, RowPasses
-from splinear.solvers.problems.loss_sums import Curvature, LossSum
+from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.coding import copied_codes, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
 from splinear.solvers.rows.order import Order, end_of_group

@@ -17,9 +17,9 @@ from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, DeviceArray
 from splinear.devices.frame import Frame
+from splinear.losses.curvature import Curvature
 from splinear.solvers.newton.iterate import Space, dot
 from splinear.solvers.newton.steps import ENOUGH, MAX_CG, Aim, Length, Step
-from splinear.solvers.problems.loss_sums import Curvature
 from splinear.solvers.problems.watch import Watch
 
 __all__ = ["DesignSteps", "DeviceInverse"]

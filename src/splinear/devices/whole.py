@@ -13,12 +13,12 @@ from splinear.devices.arrays import bare
 from splinear.devices.backend import Backend, Cells, DeviceArray, diagonals
 from splinear.devices.frame import Frame
 from splinear.devices.steps import DesignSteps, DeviceInverse
+from splinear.losses.curvature import Curvature
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.solvers.newton.iterate import Space
 from splinear.solvers.newton.passes import Inverse
 from splinear.solvers.newton.whole_hessian import FEW_SAMPLED, forms_hessian
-from splinear.solvers.problems.loss_sums import Curvature
 
 __all__ = ["Inverses"]
 

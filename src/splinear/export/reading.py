@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,17 +16,12 @@ from splinear.export.pieces import (
     TermPieces,
 )
 from splinear.inspection.naming import feature_names
+from splinear.losses.base import Link, Task
 from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.classes import Binary
-from splinear.training.outputs.labels import MultiLabel
-from splinear.training.outputs.positive import LogMean
 
 __all__ = ["read_model", "task_and_link"]
-
-Task: TypeAlias = Literal["regression", "binary", "multiclass", "multilabel"]
-Link: TypeAlias = Literal["identity", "log", "logistic", "softmax"]
 
 
 def read_model(model: AdditiveEstimator) -> ModelPieces:
@@ -68,15 +61,7 @@ def _check(model: object) -> None:
 
 def task_and_link(model: AdditiveEstimator) -> tuple[Task, Link | None]:
     """Return what a model predicts, and the link from its means or probabilities to scores."""
-    outputs = model._outputs
-    if not hasattr(model, "classes_"):
-        return "regression", "log" if isinstance(outputs, LogMean) else "identity"
-    has_probabilities = hasattr(model, "predict_proba")
-    if isinstance(outputs, Binary):
-        return "binary", "logistic" if has_probabilities else None
-    if isinstance(outputs, MultiLabel):
-        return "multilabel", "logistic" if has_probabilities else None
-    return "multiclass", "softmax" if has_probabilities else None
+    return model._loss.task, model._loss.link
 
 
 def _feature(model: AdditiveEstimator, j: int, name: str) -> Feature:

@@ -13,15 +13,13 @@ from splinear.classifier import AdditiveClassifier
 from splinear.files.archive import read_parts, write_parts
 from splinear.files.parameters import made, parameters_plain
 from splinear.files.tree import parts_of, tree_of
+from splinear.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Softmax, SquaredHinge
+from splinear.regressor import LOSSES as REGRESSION
 from splinear.regressor import AdditiveRegressor
 from splinear.search import PathSearchCV
 from splinear.svc import AdditiveSVC
 from splinear.svr import AdditiveSVR
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.classes import Binary, OneVsRest, Softmax
-from splinear.training.outputs.labels import MultiLabel
-from splinear.training.outputs.numbers import Regression
-from splinear.training.outputs.positive import LogMean
 from splinear.training.state.checking import Fields, Plain, refuse
 from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
@@ -41,15 +39,15 @@ Saved: TypeAlias = (
 
 TRANSFORMERS: tuple[type[Saved], ...] = (SplineEmbedding, FourierEmbedding, HermiteEmbedding)
 
-# The kinds of outputs that each estimator may have.
-OUTPUTS: dict[type[Saved], tuple[type, ...]] = {
-    AdditiveClassifier: (Binary, Softmax, MultiLabel),
-    AdditiveRegressor: (Regression, LogMean),
-    AdditiveSVC: (Binary, OneVsRest, MultiLabel),
-    AdditiveSVR: (Regression,),
+# The losses that each estimator may have.
+OF_ESTIMATORS: dict[type[Saved], tuple[type[Loss], ...]] = {
+    AdditiveClassifier: (Logistic, Softmax),
+    AdditiveRegressor: tuple(REGRESSION.values()),
+    AdditiveSVC: (Hinge, SquaredHinge),
+    AdditiveSVR: (EpsilonInsensitive,),
 }
 
-KINDS: dict[str, type[Saved]] = {kind.__name__: kind for kind in (*OUTPUTS, *TRANSFORMERS)}
+KINDS: dict[str, type[Saved]] = {kind.__name__: kind for kind in (*OF_ESTIMATORS, *TRANSFORMERS)}
 
 # Exceptions of invalid data, besides ValueError.
 NONSENSE = (TypeError, LookupError, ArithmeticError, RecursionError)
@@ -178,6 +176,6 @@ def _estimator(tree: dict[str, Plain]) -> Saved:
     check = model._check_params if isinstance(model, AdditiveEstimator) else model._validate_params
     check()
     model._CODEC.restore(model, f.get("fitted"))
-    if isinstance(model, AdditiveEstimator) and type(model._outputs) not in OUTPUTS[kind]:
-        raise refuse("outputs", f"outputs of {kind.__name__}", type(model._outputs).__name__)
+    if isinstance(model, AdditiveEstimator) and type(model._loss) not in OF_ESTIMATORS[kind]:
+        raise refuse("loss", f"a loss of {kind.__name__}", type(model._loss).__name__)
     return model

@@ -35,7 +35,6 @@ from splinear.model.covariance import is_too_large
 from splinear.tables.values import Values, is_missing
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import score_errors
-from splinear.training.outputs.classes import Binary
 from splinear.training.regression import RegressionEstimator
 from splinear.training.table import read_as_given
 
@@ -114,7 +113,7 @@ def _explained(
         score=scores[:, output],
         score_error=_score_errors(model, X, output),
         probability=_probability(model, scores, output),
-        prediction=model._outputs.predict(scores),
+        prediction=model._loss.predict(scores),
         targets=targets,
         class_names=class_names,
         units=tuple(score_unit(model, name) for name in called),
@@ -153,8 +152,8 @@ def _probability(model: AdditiveEstimator, scores: Floats, output: Output) -> Fl
     """Return the probabilities of the classes that are explained; None if there are none."""
     if not hasattr(model, "predict_proba"):
         return None
-    found: Floats = model._outputs.probabilities(scores)  # type: ignore[attr-defined]
-    return found[:, 1:][:, output] if isinstance(model._outputs, Binary) else found[:, output]
+    found: Floats = model._loss.probabilities(scores)  # type: ignore[attr-defined]
+    return found[:, 1:][:, output] if model._loss.task == "binary" else found[:, output]
 
 
 def _targets(model: AdditiveEstimator, output: Output) -> tuple[object, ...]:
@@ -162,7 +161,7 @@ def _targets(model: AdditiveEstimator, output: Output) -> tuple[object, ...]:
     if isinstance(model, RegressionEstimator):
         return ()
     labels: list[object] = model.classes_.tolist()
-    first = 1 if isinstance(model._outputs, Binary) else 0
+    first = 1 if model._loss.task == "binary" else 0
     places = first + np.atleast_1d(np.arange(len(model.intercept_))[output])
     return tuple(labels[k] for k in places)
 

@@ -12,8 +12,6 @@ from splinear._types import Input
 from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.model.fitted import FittedPair
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.classes import Softmax
-from splinear.training.outputs.positive import LogMean
 from splinear.training.regression import RegressionEstimator
 from splinear.training.table import read_as_given
 
@@ -186,17 +184,12 @@ def score_unit(model: AdditiveEstimator, name: str) -> str:
     In regression it is the target, or its logarithm. In classification it is the log-odds of a
     class, relative to the geometric mean of all classes if there are more than two, or a margin.
     """
-    if isinstance(model, RegressionEstimator):
-        return model._outputs.unit(name)
-    if not hasattr(model, "predict_proba"):
-        return f"margin of {name}"
-    relative = "relative " if isinstance(model._outputs, Softmax) else ""
-    return f"{relative}log-odds of {name}"
+    return model._loss.score_name(name)
 
 
 def mean_of(model: AdditiveEstimator, name: str) -> str:
     """Return the name of the target if scores are logarithms of its mean; otherwise nothing."""
-    return name if isinstance(model._outputs, LogMean) else ""
+    return name if model._loss.link == "log" else ""
 
 
 def output_of(model: AdditiveEstimator, target: object) -> Output:

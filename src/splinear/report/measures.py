@@ -63,7 +63,7 @@ def _of_numbers(scored: Scored) -> list[Measure]:
 
 
 def _deviances(
-    y: Floats, predicted: Floats, base: Floats, w: Floats | None, power: int
+    y: Floats, predicted: Floats, base: Floats, w: Floats | None, power: float
 ) -> list[Measure]:
     both = [
         metrics.mean_tweedie_deviance(y, p, power=power, sample_weight=w) for p in (predicted, base)

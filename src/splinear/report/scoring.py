@@ -12,7 +12,6 @@ from splinear.export.reading import task_and_link
 from splinear.tables.checks import check_weights
 from splinear.tables.target import check_target
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.positive import LogMean
 
 __all__ = ["RARE", "Scored", "score_rows"]
 
@@ -45,7 +44,7 @@ class Scored:
     probability: Floats | None
     weights: Floats | None
     classes: list[str]
-    power: int | None
+    power: float | None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -91,14 +90,14 @@ def score_rows(
 ) -> Scored:
     """Return rows with their scores (n, n_outputs) and true targets."""
     task, link = task_and_link(model)
-    outputs = model._outputs
+    loss = model._loss
     truth = _read(y, task)
     if len(truth) != len(scores):
         raise ValueError(f"X_test has {len(scores)} rows, but y_test has {len(truth)}.")
-    prediction = outputs.predict(scores)
+    prediction = loss.predict(scores)
     probability: Floats | None = None
     if task != "regression" and link is not None:
-        probability = outputs.probabilities(scores)  # type: ignore[attr-defined]
+        probability = loss.probabilities(scores)  # type: ignore[attr-defined]
     if task in ("binary", "multiclass"):
         known = model.classes_.tolist()
         given = truth
@@ -116,7 +115,7 @@ def score_rows(
         probability=probability,
         weights=check_weights(sample_weight, len(scores)),
         classes=class_names,
-        power=outputs.power if isinstance(outputs, LogMean) else None,
+        power=loss.power if loss.link == "log" else None,
     )
 
 

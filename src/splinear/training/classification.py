@@ -9,9 +9,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.losses.classes import ClassLoss
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.base import ClassOutputs
 from splinear.training.table import Given
 
 __all__ = ["ClassEstimator"]
@@ -22,7 +22,7 @@ Self = TypeVar("Self", bound="ClassEstimator")
 class ClassEstimator(ClassifierMixin, AdditiveEstimator):
     """Base of the additive estimators that predict classes or labels."""
 
-    _outputs: ClassOutputs
+    _loss: ClassLoss
 
     def fit(
         self: Self,
@@ -63,7 +63,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
     def classes_(self) -> AnyArray:
         """The classes, or the numbers of the labels."""
         check_is_fitted(self, "terms_")
-        return self._outputs.classes
+        return self._loss.known_classes
 
     def decision_function(self, X: Input) -> Floats:
         """Compute the scores: for two classes, positive for classes_[1]; else one per class.
@@ -77,7 +77,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         scores = self._scores(X)
-        return self._outputs.decision(scores)
+        return self._loss.decision(scores)
 
     def predict(self, X: Input) -> AnyArray:
         """Predict the class of every row of X, or its labels.
@@ -91,7 +91,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
         scores = self._scores(X)  # raises NotFittedError if there is no model yet
-        return self._outputs.predict(scores)
+        return self._loss.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return the accuracy: the share of rows that are classified correctly.

@@ -18,7 +18,6 @@ from splinear._types import Floats
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.losses import SmoothLoss
 from splinear.solvers.problems.problem import Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.set import TrainingSet
@@ -39,7 +38,6 @@ class CrossFit:
     ----------
     data : TrainingSet
         A sample of the rows, in this process, with the smoothness of the curves.
-    loss : SmoothLoss
     fold : ndarray of shape (n_rows,)
         The fold of each row, in training order.
     parts : list of TrainingSet
@@ -49,7 +47,6 @@ class CrossFit:
     """
 
     data: TrainingSet
-    loss: SmoothLoss
     fold: NDArray[np.int8]
     parts: list[TrainingSet]
     points: list[list[Iterate]]
@@ -58,7 +55,6 @@ class CrossFit:
     def train(
         cls,
         data: TrainingSet,
-        loss: SmoothLoss,
         starts: Sequence[Start],
         stopping: Stopping,
         n_folds: int = N_FOLDS,
@@ -67,7 +63,7 @@ class CrossFit:
         given = folds_of(data, n_folds)
         fold = data.rows.place(given)
         parts = [data.without(given == k) for k in range(n_folds)]
-        made = cls(data, loss, fold, parts, [])
+        made = cls(data, fold, parts, [])
         for k, part in enumerate(parts):
             made.points.append(made.trained(part.rows, k, starts, stopping))
         return made
@@ -78,7 +74,7 @@ class CrossFit:
         """Return models of `rows` (of the same rows as part k, maybe with surfaces)."""
         how = replace(stopping, tol=TOL, watch=stopping.watch.during("pairs"))
         out = []
-        for total, start in zip(self.parts[k].sums(self.loss, rows), starts, strict=True):
+        for total, start in zip(self.parts[k].sums(rows), starts, strict=True):
             begin = newton.begin(rows, total, how.n_threads, start)
             out.append(newton.last(newton.descend(begin, how), how))
         return out
@@ -89,7 +85,7 @@ class CrossFit:
         They are divided as `Scale` says.
         """
         out = []
-        for number, total in enumerate(self.data.sums(self.loss)):
+        for number, total in enumerate(self.data.sums()):
             F = self._scores(number)
             scale = Scale.at(total, F)
             g = np.asarray(total.gradient(F)) / scale.of_slopes
@@ -108,7 +104,7 @@ class CrossFit:
 
         A unit is a row or a group of rows. Losses are in the unit of the weights.
         """
-        both, here = zip(self.data.sums(self.loss), scores, strict=True), self.fold == k
+        both, here = zip(self.data.sums(), scores, strict=True), self.fold == k
         each = [np.asarray(total.each(F))[here] / total.typical_weight for total, F in both]
         losses = np.asarray(np.sum(each, axis=0))
         groups = self.data.weighted.place_units().groups

@@ -111,7 +111,7 @@ def trainer_on(rows: object, trainer: Trainer) -> Fitter:
         return trainer
 
     def margins(data: TrainingSet) -> MarginSums:
-        return DeviceMargins(trainer.margins(data.target, data.weighted), rows.backend)
+        return DeviceMargins(trainer.margins(data.response, data.weighted), rows.backend)
 
     return PassTrainer(margins, _solver)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from splinear._compat import Interval
 from splinear._types import Constraints, Floats
+from splinear.losses.base import Loss
 from splinear.model.layout import Layout
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.losses import Loss
 from splinear.solvers.problems.margin_sums import RowMargins
 from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 from splinear.solvers.proofs.certificate import certify_problem, solve_and_certify
@@ -25,8 +25,8 @@ from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training import tall
 from splinear.training.advice import advise_fixed
-from splinear.training.outputs.base import Outputs, Problems, Target
 from splinear.training.primal import check_forms, follow_primal, proven_primal
+from splinear.training.response import Problems, Response
 from splinear.training.running import side_by_side
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import Duals, LastFit, Trained, starts_like
@@ -57,7 +57,6 @@ class DualTrainer:
 
     Attributes
     ----------
-    loss : Loss
     C : float or None
         None to choose it on rows held out: see `chosen`, which must be called before all else.
     bias : float
@@ -66,7 +65,6 @@ class DualTrainer:
         Whether dual variables are kept for a warm start.
     """
 
-    loss: Loss
     C: float | None
     bias: float
     keep_duals: bool = False
@@ -85,23 +83,23 @@ class DualTrainer:
         del n_units
         return advise_fixed(table)
 
-    def need(self, outputs: Outputs) -> BytesPerRow:
+    def need(self, loss: Loss) -> BytesPerRow:
         """Return the memory per row of one problem."""
-        del outputs
+        del loss
         return NEED_DUAL
 
-    def width(self, outputs: Outputs, n_threads: int) -> int:
+    def width(self, loss: Loss, n_threads: int) -> int:
         """Return how many outputs are trained in parallel."""
-        return min(n_threads, outputs.n_outputs)
+        return min(n_threads, loss.n_outputs)
 
-    def path_unit(self, target: Target) -> float:
+    def path_unit(self, response: Response) -> float:
         """Return the unit of the scores: |w|^2 grows with its square, the losses linearly."""
-        return target.spread
+        return response.loss.spread(response.y)
 
-    def margins(self, target: Target, rows: WeightedRows) -> RowMargins:
+    def margins(self, response: Response, rows: WeightedRows) -> RowMargins:
         """Return the sums of losses of all outputs, for C, over rows in this process."""
-        problem_of, C = target.problems(rows, self.loss, self.bias), self._given
-        return RowMargins([problem_of(k).scaled(C) for k in range(target.outputs.n_outputs)])
+        problem_of, C = response.problems(rows, self.bias), self._given
+        return RowMargins([problem_of(k).scaled(C) for k in range(response.loss.n_outputs)])
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
@@ -120,7 +118,7 @@ class DualTrainer:
         keeps = self.keep_duals and rows.layout.cone is None  # no help to shape-constrained curves
 
         # One array for all outputs, so that the coefficients of many classes are not stored twice.
-        parameters = np.empty((data.outputs.n_outputs, rows.layout.n_parameters))
+        parameters = np.empty((data.loss.n_outputs, rows.layout.n_parameters))
 
         def train(k: int, problem: Problem, own: Stopping, start: Start | None) -> Result:
             prove = proven_primal if _is_primal(rows, problem, start) else _proven
@@ -161,12 +159,12 @@ class DualTrainer:
         """Return the trainer with a C chosen on rows held out, if there is none."""
         if self.C is not None:
             return self
-        unit = self.path_unit(data.target) / data.weighted.mean_weight
+        unit = self.path_unit(data.response) / data.weighted.mean_weight
         return replace(self, C=choose_cost(self, data, stopping, unit))
 
     def problems(self, data: TrainingSet) -> Problems:
         """Return the problems of all outputs for C = 1."""
-        return data.problems(self.loss, self.bias)
+        return data.problems(self.bias)
 
     def step(
         self,
@@ -208,18 +206,18 @@ class DualTrainer:
 
         Starts, in training order, are made feasible.
         """
-        rows, outputs = data.rows, data.outputs
-        numbers = range(outputs.n_outputs) if some is None else some
+        rows, loss = data.rows, data.loss
+        numbers = range(loss.n_outputs) if some is None else some
         width = min(stopping.n_threads, len(numbers), rows.plan.width)
-        problem_of = data.problems(self.loss, self.bias)
+        problem_of = data.problems(self.bias)
         if rows.layout.cone is not None:
-            check_forms(self.loss, starts)
+            check_forms(loss, starts)
             starts = None
 
         def one(at: int) -> Found:
             k = numbers[at]
             problem = problem_of(k)
-            watch = stopping.watch.of(outputs.label(k))
+            watch = stopping.watch.of(loss.label(k))
             own = replace(stopping, n_threads=stopping.n_threads // width, watch=watch)
             start = None
             if starts is not None:
@@ -273,7 +271,7 @@ def _unmoved(rows: TrainingRows, problem: Problem, start: Start | None) -> Resul
     for begin in range(0, rows.n_rows, STEP):  # in batches, to save memory
         some = problem.some(slice(begin, begin + STEP))
         m = some.margin(np.zeros(len(some.y)))
-        primal += float(some.cost @ some.loss.value(m))
+        primal += float(some.cost @ some.loss.of_margin(m))
     if start is not None and start.proximal and start.coef is not None:
         coef, intercept, primal = start.coef, float(start.intercept), 0.0
     alpha = np.zeros(rows.n_rows)
@@ -316,7 +314,7 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
 
     share = max(SHARES, key=dual)
     scores = share * (rows.scores(parameters, n_threads)[0] + problem.bias * b)
-    losses = problem.loss.value(problem.margin(scores)[counts])
+    losses = problem.loss.of_margin(problem.margin(scores)[counts])
     primal = 0.5 * share**2 * square + float(cost @ losses)
     helps = primal - dual(share) <= tall.WARM_GAP * primal
     return replace(start, alpha=share * alpha if helps else None)

@@ -21,6 +21,7 @@ from splinear._types import Constraints, Floats, Input
 from splinear._warning import warn
 from splinear.devices.backend import MOST_FUNCTIONS
 from splinear.devices.finding import DEVICES
+from splinear.losses.base import Loss
 from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
@@ -49,9 +50,9 @@ from splinear.training.interactions import (
 from splinear.training.live import FitLine, Tell
 from splinear.training.memory import Workload, plan_fit
 from splinear.training.moments import moments
-from splinear.training.outputs.base import Outputs, Target
 from splinear.training.parameters import draw_seed, positive
 from splinear.training.ranges import check_ranges
+from splinear.training.response import Response
 from splinear.training.running import one_blas_thread, thread_count
 from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
@@ -92,7 +93,7 @@ class AdditiveEstimator(Stateful):
     _CODEC = FITTED
     _model: Model
     _columns: Columns
-    _outputs: Outputs
+    _loss: Loss
     _duals: Duals | None
     C_: float | None
     _posteriors: list[JointPosterior]
@@ -118,7 +119,7 @@ class AdditiveEstimator(Stateful):
         return super().set_params(**params)  # type: ignore[no-any-return]
 
     def _recipe(self) -> Recipe:
-        """Return the reader of y and the trainer that the parameters ask for."""
+        """Return the loss and the trainer that the parameters ask for."""
         raise NotImplementedError
 
     # -- fit -------------------------------------------------------------------------------------
@@ -140,24 +141,25 @@ class AdditiveEstimator(Stateful):
         """Fit a copy and take over its fitted attributes, so that a failed fit changes nothing."""
         work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         columns = self._columns if more else None
-        data = read_rows(work, given, columns=columns, numeric=recipe.reader.numeric)
-        target = recipe.reader.read(data.y, data.kept)
+        data = read_rows(work, given, columns=columns, numeric=recipe.loss.kind == "number")
+        loss, y = recipe.loss.read(data.y, data.kept)
         if trainer.merges_copies:
-            data = data.without_copies(target)
+            data = data.without_copies(y)
+        response = Response(loss, y, recipe.class_weight).fitted(data.survey)
         interactions: Interactions | None = None
         if more:
-            work._check_more(data, target.outputs)
+            work._check_more(data, loss)
             layout = self._model.layout
         else:
             columns_seen = work._column_data(data)
             layout = term_plan(work).place(columns_seen, work._advice(trainer, data))
             interactions = work._interactions(columns_seen, trainer, layout)
-        workload = work._workload(target, trainer, weighted=data.weights is not None)
+        workload = work._workload(response, trainer, weighted=data.weights is not None)
         if interactions is not None:
             interactions = replace(interactions, n_units=data.n_units)
             workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
         plan = work._plan_memory(data, layout, workload)
-        training_set = work._training_set(data, target, layout, plan)
+        training_set = work._training_set(data, response, layout, plan)
         training_set = replace(training_set, interactions=interactions)
         if training_set.rows.plan.rows_per_block is not None:
             line.say(_of_coding(training_set.rows))
@@ -192,21 +194,25 @@ class AdditiveEstimator(Stateful):
             data.table, rows.layout, seed=rows.seed, kept=kept, weights=data.weights
         )
         here = here.with_gap_means(here, data.weights, self._n_threads())
-        return TrainingSet(WeightedRows(here, data.weights, kept), training_set.target)
+        return TrainingSet(WeightedRows(here, data.weights, kept), training_set.response)
 
     def _training_set(
-        self, data: TrainingTable, target: Target, layout: Layout, plan: MemoryPlan | None = None
+        self,
+        data: TrainingTable,
+        response: Response,
+        layout: Layout,
+        plan: MemoryPlan | None = None,
     ) -> TrainingSet:
-        """Return the prepared rows, their weights and their target."""
+        """Return the prepared rows, their weights and their response."""
         rows = self._prepare(data, layout, plan)
-        return TrainingSet(WeightedRows(rows, data.weights, data.kept, data.units), target)
+        return TrainingSet(WeightedRows(rows, data.weights, data.kept, data.units), response)
 
     def _warm_starts(self, fitter: Fitter, data: TrainingSet, n_rows: int) -> list[Start] | None:
         """Return one start per output if warm_start is set and can help; otherwise None."""
         if not self.warm_start or not hasattr(self, "_model"):
             return None
         last = LastFit(self._model, self._duals)
-        return fitter.starts(last, data.rows.layout, data.outputs.n_outputs, n_rows)
+        return fitter.starts(last, data.rows.layout, data.loss.n_outputs, n_rows)
 
     # -- before training -------------------------------------------------------------------------
 
@@ -233,12 +239,12 @@ class AdditiveEstimator(Stateful):
         kept = {name: value for name, value in vars(self).items() if not _is_learned(name)}
         self.__dict__ = kept | learned
 
-    def _check_more(self, data: TrainingTable, outputs: Outputs) -> None:
+    def _check_more(self, data: TrainingTable, loss: Loss) -> None:
         """Check a later chunk of partial_fit, and count its rows."""
-        if type(outputs) is not type(self._outputs):
+        if loss.task != self._loss.task:
             raise ValueError(
-                f"y is of another kind ({type(outputs).__name__}) than in the first call of "
-                f"partial_fit ({type(self._outputs).__name__})."
+                f"y is of another kind ({loss.task}) than in the first call of partial_fit "
+                f"({self._loss.task})."
             )
         self._check_finite(data)
         self._columns = data.columns
@@ -358,17 +364,15 @@ class AdditiveEstimator(Stateful):
         """Return a plan that keeps within max_memory; raise if that is too small."""
         return plan_fit(self, data.table, layout, workload)
 
-    def _workload(self, target: Target, trainer: Trainer, *, weighted: bool) -> Workload:
+    def _workload(self, response: Response, trainer: Trainer, *, weighted: bool) -> Workload:
         """Return the memory needed per row: order, weights, mask, target, and the solver's own."""
-        outputs = target.outputs
+        loss = response.loss
         need = (
-            BytesPerRow(shared=4 + 3 + (17 if weighted else 0))
-            + target.need
-            + trainer.need(outputs)
+            BytesPerRow(shared=4 + 3 + (17 if weighted else 0)) + response.need + trainer.need(loss)
         )
         if self.warm_start:
-            need += BytesPerRow(shared=8 * outputs.n_outputs, each=32)
-        return Workload(outputs.n_outputs, need, trainer.width(outputs, self._n_threads()))
+            need += BytesPerRow(shared=8 * loss.n_outputs, each=32)
+        return Workload(loss.n_outputs, need, trainer.width(loss, self._n_threads()))
 
     def _stopping(self, rows: TrainingRows, tell: Tell | None) -> Stopping:
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
@@ -394,7 +398,7 @@ class AdditiveEstimator(Stateful):
         layout, deviations = moments(
             rows, parameters, weights, self._n_threads(), in_haste=in_haste
         )
-        self._show(Model(layout, parameters, intercept), data.outputs, trained.edf)
+        self._show(Model(layout, parameters, intercept), data.loss, trained.edf)
         self._duals = trained.duals
         self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations
@@ -408,9 +412,9 @@ class AdditiveEstimator(Stateful):
             n_kept = len(self.terms_.pairs) - len(data.interactions.given)
             self.pair_search_ = data.search.report(max(0, n_kept))
 
-    def _show(self, model: Model, outputs: Outputs, edf: Sequence[Floats] | None = None) -> None:
-        """Store a model, and the outputs that turn its scores into predictions."""
-        self._model, self._outputs, self.intercept_ = model, outputs, model.intercept
+    def _show(self, model: Model, loss: Loss, edf: Sequence[Floats] | None = None) -> None:
+        """Store a model, and the loss that turns its scores into predictions."""
+        self._model, self._loss, self.intercept_ = model, loss, model.intercept
         self.terms_ = FittedTerms(model, getattr(self, "feature_names_in_", None), edf)
 
     def _end(self, trained: Trained, watch: Watch) -> None:

@@ -19,6 +19,7 @@ from splinear.solvers.problems.problem import Result, Stopping, stack
 from splinear.solvers.proofs.certificate import fine_enough
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.response import Response
 from splinear.training.set import TrainingSet
 from splinear.training.table import Given, TrainingTable, read_rows, term_plan
 from splinear.training.trainer import Trainer
@@ -90,8 +91,11 @@ class Setting:
         table = open_table(X, type(model).__name__)
         if table.given is None:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
-        data = read_rows(model, Given(table, y, sample_weight), numeric=recipe.reader.numeric)
-        target = recipe.reader.read(data.y, data.kept)
+        data = read_rows(
+            model, Given(table, y, sample_weight), numeric=recipe.loss.kind == "number"
+        )
+        loss, numbers = recipe.loss.read(data.y, data.kept)
+        response = Response(loss, numbers, recipe.class_weight).fitted(data.survey)
         columns = model._column_data(data)
         layout = term_plan(model).place(columns, model._advice(recipe.trainer, data))
         if model._interactions(columns, recipe.trainer, layout) is not None:
@@ -102,7 +106,7 @@ class Setting:
             )
         if getattr(model, "device", "cpu") != "cpu":
             model.set_params(device="cpu")  # folds and paths are trained on the CPU only
-        training_set = model._training_set(data, target, layout)
+        training_set = model._training_set(data, response, layout)
         training_set = training_set.with_rows(fine_enough(training_set.rows, model.tol))
         return cls(model, recipe.trainer, training_set, table.given, data)
 
@@ -110,7 +114,7 @@ class Setting:
     def path_unit(self) -> float:
         """The unit of the values of C on a path."""
         data = self.training_set
-        return self.trainer.path_unit(data.target) / data.weighted.mean_weight
+        return self.trainer.path_unit(data.response) / data.weighted.mean_weight
 
     def follow(self, fold: Fold, Cs: Floats, scorer: Scorer, stopping: Stopping) -> FoldPath:
         """Train for each C without the held-out rows and score them, until the watch stops it."""
@@ -139,7 +143,7 @@ class Setting:
         layout = self.training_set.rows.layout
         try:
             for k, results in enumerate(path):
-                scored._show(Model(layout, *stack(results)), self.training_set.outputs)
+                scored._show(Model(layout, *stack(results)), self.training_set.loss)
                 scores[k] = scorer(scored, X, y, **options)
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)

@@ -46,7 +46,7 @@ def grid_evidence(
     surfaces = rows.grids(groups)  # type: ignore[attr-defined]
     ends = np.cumsum([group.n_pairs * group.size for group in groups])[:-1]
     z, n_outputs = np.zeros(len(pairs)), 0
-    of_sample = crossed.data.sums(crossed.loss)
+    of_sample = crossed.data.sums()
     for total, own_total, point in zip(totals, of_sample, crossed.points[0], strict=True):
         F = rows.scores(point.parameters) + point.theta[:, -1:]
         g, h = total.gradient(F), total.curvature(F).diagonal

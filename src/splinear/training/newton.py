@@ -12,12 +12,12 @@ from math import ceil
 
 import numpy as np
 
+from splinear.losses.base import Loss
 from splinear.model.information import Information
 from splinear.model.layout import Layout
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.newton.path import newton_path
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.losses import SmoothLoss, SquaredError
 from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
@@ -30,8 +30,8 @@ from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed, advise_smooth
 from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
-from splinear.training.outputs.base import Outputs, Target
 from splinear.training.pair_check import N_TURNS, PairCheck, PairSearch, Smooth
+from splinear.training.response import Response
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like
@@ -52,12 +52,10 @@ class NewtonTrainer:
 
     Attributes
     ----------
-    loss : SmoothLoss
     C : float or None
         The weight of the losses; None to choose the variance of every term by REML.
     """
 
-    loss: SmoothLoss
     C: float | None
 
     fits_pairs = True
@@ -71,18 +69,18 @@ class NewtonTrainer:
         """Return the default number of bins."""
         return advise_fixed(table) if self.C is not None else advise_smooth(table, n_units)
 
-    def need(self, outputs: Outputs) -> BytesPerRow:
+    def need(self, loss: Loss) -> BytesPerRow:
         """Return the memory per row of one problem."""
-        return NEED_NEWTON if outputs.together == 1 else NEED_SOFTMAX * outputs.together
+        return NEED_NEWTON if loss.n_scores == 1 else NEED_SOFTMAX * loss.n_scores
 
-    def width(self, outputs: Outputs, n_threads: int) -> int:
+    def width(self, loss: Loss, n_threads: int) -> int:
         """Return 1, because all threads work on one problem."""
-        del outputs, n_threads
+        del loss, n_threads
         return 1
 
-    def path_unit(self, target: Target) -> float:
+    def path_unit(self, response: Response) -> float:
         """Return 1, because penalty and losses have the same unit."""
-        del target
+        del response
         return 1.0
 
     def starts(
@@ -110,7 +108,7 @@ class NewtonTrainer:
             starts, is_whole = [start_at(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
         if data.interactions is not None and stopping.watch.reason is None:
-            own = _per_sum(data.sums(self.loss), data.centered(results))
+            own = _per_sum(data.sums(), data.centered(results))
             curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
             data, _ = self._with_pairs(data, curves, stopping, _as_begun, C)
             is_whole = data.has_searched
@@ -118,7 +116,7 @@ class NewtonTrainer:
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
         onward = replace(stopping, watch=stopping.watch.after(n_before))
-        sums = data.sums(self.loss)
+        sums = data.sums()
         begin = None if starts is None else data.centered(starts)
         results = self._proven(data, sums, onward, begin)
         information = self._information(data, sums, results, stopping)
@@ -132,7 +130,7 @@ class NewtonTrainer:
         free = data.rows.with_layout(data.rows.layout.without_forms())
         chosen = choose(
             fine_enough(free, stopping.tol),
-            lambda rows: data.sums(self.loss, rows),
+            lambda rows: data.sums(rows),
             stopping,
             lambda rows: data.weighted.over(rows).n_units,
         )
@@ -147,10 +145,10 @@ class NewtonTrainer:
         # The last model may have had other surfaces, or none.
         begin = None if starts is None or data.rows.layout.pairs else data.centered(starts)
         # A sum of squares of all rows is minimized by a Newton step or two from any start.
-        takes_more = not isinstance(self.loss, SquaredError) or chosen.n_rows < data.rows.n_rows
+        takes_more = not data.loss.quadratic or chosen.n_rows < data.rows.n_rows
         if begin is None and takes_more:
             begin = _starts_of(chosen)
-        sums = data.sums(self.loss)
+        sums = data.sums()
         results = self._proven(data, sums, stopping, begin)
         if settled and not stopping.watch.in_haste:
             models = data.centered(results)
@@ -178,12 +176,12 @@ class NewtonTrainer:
         models, rows, out = data.centered(results), fine_enough(data.rows, stopping.tol), []
         if stopping.watch.in_haste:  # the user is waiting
             rows = rows.first(_enough_in_haste(rows, len(models)))
-            sums = data.sums(self.loss, rows)
+            sums = data.sums(rows)
         n_threads = stopping.n_threads
         for total in sums:
             own, models = models[: total.n_outputs], models[total.n_outputs :]
             found = gather(rows, total, *stack(own), n_threads)
-            out.append(found.as_of(data.rows.n_rows).in_units(data.unit))
+            out.append(found.as_of(data.rows.n_rows).in_units(data.loss.unit))
         return out
 
     def _choose_pairs(
@@ -195,14 +193,14 @@ class NewtonTrainer:
         def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
             return choose_with_pairs(
                 own.rows.with_layout(plain.with_pairs(own.rows.layout.pairs)),
-                lambda rows: own.sums(self.loss, rows),
+                lambda rows: own.sums(rows),
                 stopping,
                 lambda rows: own.weighted.over(rows).n_units,
                 replace(begin, layout=begin.layout.without_forms()),
                 n_turns,
             )
 
-        guess = first_factor(data.sums(self.loss))
+        guess = first_factor(data.sums())
         data, begin = self._with_pairs(data, chosen, stopping, smooth, guess)
         if not data.rows.layout.pairs:
             return data, chosen
@@ -230,8 +228,8 @@ class NewtonTrainer:
         few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
         search = None
         if asked.n_more != 0:
-            sums, share, gain = data.sums(self.loss), 1.0, None
-            crossed = CrossFit.train(few, self.loss, curves.starts, stopping)
+            sums, share, gain = data.sums(), 1.0, None
+            crossed = CrossFit.train(few, curves.starts, stopping)
             if asked.n_more is None:
                 check = PairCheck(asked, crossed, curves, stopping, smooth, guess)
                 share, gain, begin = check.share(rows, sums), check.gain, check.begun
@@ -241,7 +239,7 @@ class NewtonTrainer:
                 wanted = asked.given | dict(list(found.items())[: ceil(share * len(found))])
         points = [
             newton.begin(few.rows, total, n_threads, start)
-            for total, start in zip(few.sums(self.loss), curves.starts, strict=True)
+            for total, start in zip(few.sums(), curves.starts, strict=True)
         ]
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
         more = asked.add(data.rows, wanted, points, weights, n_threads)
@@ -276,7 +274,7 @@ class NewtonTrainer:
         Cs, begin = [float(C) for C in Cs], None if starts is None else data.centered(starts)
         paths = [
             newton_path(data.rows, total, Cs, own, start)
-            for total, own, start in _posed(data, data.sums(self.loss), stopping, begin)
+            for total, own, start in _posed(data, data.sums(), stopping, begin)
         ]
         # Some problems may have been stopped before others.
         per_C = zip(*paths, strict=False)
@@ -300,7 +298,7 @@ def _posed(
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
     """Yield each sum of losses, with its stopping rule and its start."""
     for k, (total, start) in enumerate(zip(sums, _joint(sums, starts), strict=True)):
-        label = data.outputs.label(k) if len(sums) > 1 else None
+        label = data.loss.label(k) if len(sums) > 1 else None
         yield total, replace(stopping, watch=stopping.watch.of(label)), start
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from splinear.losses import SquaredHinge
+from splinear.losses.base import Loss
 from splinear.solvers.newton import descent as newton
 from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.losses import Loss, SquaredHinge
 from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 from splinear.solvers.proofs.certificate import minimize_and_certify
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -78,4 +79,4 @@ def _summed(problem: Problem) -> Separable:
             f"loss='squared_hinge' cannot be computed where C and the weights of all rows multiply "
             f"to {most:.2g}, more than {MOST_COSTS:g}; lower C or the weights."
         )
-    return Separable(problem, SquaredHinge(), bias=problem.bias)
+    return Separable(problem, bias=problem.bias)

@@ -9,7 +9,6 @@ from sklearn.base import RegressorMixin
 from splinear._types import AnyArray, Input
 from splinear.tables.opening import open_table, open_target
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.outputs.base import NumberOutputs
 from splinear.training.table import Given
 
 __all__ = ["RegressionEstimator"]
@@ -19,8 +18,6 @@ Self = TypeVar("Self", bound="RegressionEstimator")
 
 class RegressionEstimator(RegressorMixin, AdditiveEstimator):
     """Base of the additive estimators that predict one number per row."""
-
-    _outputs: NumberOutputs
 
     def fit(
         self: Self,
@@ -64,7 +61,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         values : ndarray of shape (n_samples,)
         """
         scores = self._scores(X)  # raises NotFittedError if there is no model yet
-        return self._outputs.predict(scores)
+        return self._loss.predict(scores)
 
     def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
         """Return R^2, or D^2: the share of the target's variance or deviance that is explained.
@@ -82,4 +79,4 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         """
         X, y = open_target(open_table(X, type(self).__name__), y, classes=())
         predicted = self.predict(X)
-        return self._outputs.quality(y, predicted, sample_weight)
+        return self._loss.quality(y, predicted, sample_weight)

@@ -1,4 +1,4 @@
-"""The training set: weighted rows, their target, and the interactions to find."""
+"""The training set: weighted rows, their response, and the interactions to find."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from splinear._types import AnyArray
+from splinear.losses.base import Loss
 from splinear.model.layout import Layout
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.losses import Loss, SmoothLoss
 from splinear.solvers.problems.problem import Result, Start
 from splinear.solvers.rows.training_rows import TrainingRows
-from splinear.training.outputs.base import Outputs, Problems, Target
+from splinear.training.response import Problems, Response
 from splinear.training.weighted import WeightedRows
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ Found = TypeVar("Found", Result, Start)
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Weighted rows and their target, from which the problems of solvers are made.
+    """Weighted rows and their response, from which the problems of solvers are made.
 
-    Solvers see the target minus its center, divided by its unit. `centered` converts models to
+    Solvers see scores less the loss's center, divided by its unit. `centered` converts models to
     these units, and `restored` converts results back.
     """
 
     weighted: WeightedRows
-    target: Target
+    response: Response
     interactions: Interactions | None = None  # None if there are no surfaces
     search: PairSearch | None = None  # how pairs were searched, once they have been
 
@@ -43,9 +43,9 @@ class TrainingSet:
         return self.weighted.rows
 
     @property
-    def outputs(self) -> Outputs:
-        """How the model's scores become predictions."""
-        return self.target.outputs
+    def loss(self) -> Loss:
+        """What y means, and what a score does."""
+        return self.response.loss
 
     @property
     def has_searched(self) -> bool:
@@ -55,14 +55,15 @@ class TrainingSet:
 
     def within(self, kept: AnyArray) -> TrainingSet:
         """Return the set restricted to the rows in `kept` (n_given,), for a fold."""
-        return replace(self, weighted=self.weighted.within(kept))
+        weighted = self.weighted.within(kept)
+        return replace(self, weighted=weighted, response=self.response.fitted(weighted.survey))
 
     def without(self, held_out: AnyArray) -> TrainingSet:
         """Return the set with a weight of 0 in the rows `held_out` (n_given,).
 
-        Unlike `within`, it keeps what the target takes from all rows, so that scores mean the same.
+        Unlike `within`, it keeps what the loss knows of all rows, so that scores mean the same.
         """
-        return replace(self.within(~held_out), target=self.target.among(self.weighted))
+        return replace(self, weighted=self.weighted.within(~held_out))
 
     def with_layout(self, layout: Layout) -> TrainingSet:
         """Return the set with a layout of the same groups."""
@@ -72,14 +73,14 @@ class TrainingSet:
         """Return the set with the same rows in another form."""
         return replace(self, weighted=self.weighted.over(rows))
 
-    def problems(self, loss: Loss, bias: float) -> Problems:
+    def problems(self, bias: float) -> Problems:
         """Return the problem of each output for dual coordinate descent, for C = 1."""
-        return self.target.problems(self.weighted, loss, bias)
+        return self.response.problems(self.weighted, bias)
 
-    def sums(self, loss: SmoothLoss, rows: TrainingRows | None = None) -> list[LossSum]:
+    def sums(self, rows: TrainingRows | None = None) -> list[LossSum]:
         """Return the sums of losses for Newton's method, over all rows or over `rows`."""
         weighted = self.weighted if rows is None else self.weighted.over(rows)
-        return [weighted.rows.adopted(total) for total in self.target.sums(weighted, loss)]
+        return [weighted.rows.adopted(total) for total in self.response.sums(weighted)]
 
     def centered(self, starts: Sequence[Found]) -> list[Found]:
         """Return models in the units of solvers."""
@@ -87,17 +88,12 @@ class TrainingSet:
         return [_divided(one, -center, unit) for one in starts]
 
     def restored(self, results: Sequence[Result]) -> list[Result]:
-        """Return a solver's results in the units of the target."""
+        """Return a solver's results in the units of y."""
         center, unit = self._center_and_unit()
         return [_multiplied(found, center, unit) for found in results]
 
-    @property
-    def unit(self) -> float:
-        """The target's unit."""
-        return self.target.unit(self.weighted)
-
     def _center_and_unit(self) -> tuple[float, float]:
-        return self.target.center(self.weighted), self.target.unit(self.weighted)
+        return self.loss.center, self.loss.unit
 
 
 def _divided(one: Found, shift: float, unit: float) -> Found:
@@ -106,7 +102,7 @@ def _divided(one: Found, shift: float, unit: float) -> Found:
 
 
 def _multiplied(found: Result, center: float, unit: float) -> Result:
-    """Return a result in the units of the target; the objective has the squared unit."""
+    """Return a result in the units of y; the objective has the squared unit."""
     if center == 0.0 and unit == 1.0:
         return found  # avoids a copy of the coefficients
     return replace(

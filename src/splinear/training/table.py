@@ -11,6 +11,7 @@ from sklearn.utils import check_X_y
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
+from splinear.losses.survey import Survey
 from splinear.solvers.problems.units import EVERY_ROW, Units
 from splinear.tables.checks import (
     check_columns,
@@ -31,7 +32,6 @@ from splinear.tables.target import check_target
 from splinear.terms.plan import TermPlan
 from splinear.training.columns import Columns, NumberTable, Seen
 from splinear.training.copies import copies_of, warn_of_copies
-from splinear.training.outputs.base import Target
 
 __all__ = [
     "Given",
@@ -122,14 +122,18 @@ class TrainingTable:
         n_kept = self.table.shape[0] if kept is None else int(np.count_nonzero(kept))
         return self.units.n_rows(n_kept)
 
-    def without_copies(self, target: Target) -> TrainingTable:
+    def survey(self, y: AnyArray) -> Survey:
+        """Return the survey of y as numbers."""
+        return Survey.of(y, self.weights, self.kept, self.units.counts)
+
+    def without_copies(self, y: AnyArray) -> TrainingTable:
         """Return the rows with copies merged into the first of them, if there are any.
 
         Rows are taken as they are if the user says which are independent.
         """
         if self.units.counts is not None or self.units.groups is not None:
             return self
-        first = copies_of(self.table, target.numbers, self.kept)
+        first = copies_of(self.table, y, self.kept)
         if first is None:
             return self
         n = len(first)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from splinear.losses import SquaredHinge
 from splinear.solvers.hinge import dual_cd, smoothing
-from splinear.solvers.problems.losses import SquaredHinge
 from splinear.solvers.problems.margin_sums import RowMargins, has_ramps
 from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from splinear._types import Floats
+from splinear.losses.base import Loss
 from splinear.model.additive import Model
 from splinear.model.information import Information
 from splinear.model.layout import Layout
@@ -14,7 +15,8 @@ from splinear.solvers.problems.problem import Result, Start, Stopping
 from splinear.solvers.rows.memory import BytesPerRow
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
-from splinear.training.outputs.base import Outputs, Reader, Target
+from splinear.training.class_weights import ClassWeight
+from splinear.training.response import Response
 from splinear.training.set import TrainingSet
 
 __all__ = [
@@ -85,7 +87,7 @@ class Trained:
     def objective(self) -> float:
         """The value of the function that was minimized, summed over problems."""
         # Outputs trained as one problem all hold its value.
-        return float(sum(found.primal for found in self.results[:: self.data.outputs.together]))
+        return float(sum(found.primal for found in self.results[:: self.data.loss.n_scores]))
 
     @property
     def rounded(self) -> bool:
@@ -130,15 +132,15 @@ class Trainer(Fitter, Protocol):
         """Return the default numbers of bins and knots."""
         ...
 
-    def need(self, outputs: Outputs) -> BytesPerRow:
+    def need(self, loss: Loss) -> BytesPerRow:
         """Return the solver's memory per row."""
         ...
 
-    def width(self, outputs: Outputs, n_threads: int) -> int:
+    def width(self, loss: Loss, n_threads: int) -> int:
         """Return how many problems to solve in parallel."""
         ...
 
-    def path_unit(self, target: Target) -> float:
+    def path_unit(self, response: Response) -> float:
         """Return the unit of the values of C on a path."""
         ...
 
@@ -158,10 +160,11 @@ class Trainer(Fitter, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The reader of y and the trainer that an estimator's parameters ask for."""
+    """The loss, not yet fitted to y, and the trainer that an estimator's parameters ask for."""
 
-    reader: Reader
+    loss: Loss
     trainer: Trainer
+    class_weight: ClassWeight = None
 
 
 def starts_of(model: Model, *, proximal: bool = False) -> list[Start]:

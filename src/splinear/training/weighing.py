@@ -18,7 +18,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.solvers.problems.problem import Problem, Result, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
-from splinear.training.outputs.base import Problems
+from splinear.training.response import Problems
 from splinear.training.set import TrainingSet
 
 __all__ = ["choose_cost", "rows_for_choice"]
@@ -105,7 +105,10 @@ class _Split:
         for found, scores, problem in zip(results, F, self.held_out, strict=True):
             cost = problem.cost
             m = problem.margin(scores[self.at] + found.intercept)
-            loss, weight = loss + float(cost @ problem.loss.value(m)), weight + float(cost.sum())
+            loss, weight = (
+                loss + float(cost @ problem.loss.of_margin(m)),
+                weight + float(cost.sum()),
+            )
         return loss, weight
 
 
@@ -152,7 +155,7 @@ def _splits(trainer: PathTrainer, data: TrainingSet) -> list[_Split]:
 
 def _split(trainer: PathTrainer, fit: TrainingSet, both: TrainingSet, at: AnyArray) -> _Split:
     problem_of = trainer.problems(both)
-    n = both.outputs.n_outputs
+    n = both.loss.n_outputs
     outputs = np.unique(np.linspace(0, n - 1, min(n, MOST_OUTPUTS)).astype(int)).tolist()
     return _Split(fit, both.rows, at, outputs, [problem_of(k).some(at) for k in outputs])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.losses.survey import Survey
 from splinear.model.layout import Layout
 from splinear.solvers.problems.units import EVERY_ROW, Units
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -68,9 +69,9 @@ class WeightedRows:
             None if groups is None else self.rows.place(groups),
         )
 
-    def mean(self, values: Floats) -> float:
-        """Return the weighted mean of one value per row of X."""
-        return float(np.average(values, weights=self.weights))
+    def survey(self, y: AnyArray) -> Survey:
+        """Return the survey of numbers, one per row of X."""
+        return Survey.of(y, self.weights, self.kept, self.units.counts)
 
     @property
     def mean_weight(self) -> float:

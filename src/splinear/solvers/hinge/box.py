@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.problems.losses import EpsilonInsensitive, Hinge, SquaredHinge
+from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.solvers.problems.problem import Problem
 
 __all__ = ["Box"]

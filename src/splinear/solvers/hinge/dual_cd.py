@@ -9,8 +9,8 @@ from typing import cast
 import numpy as np
 
 from splinear import _core
+from splinear.losses.margin import MarginLoss
 from splinear.model.group import TermGroup
-from splinear.solvers.problems.losses import ConvexLoss, Loss
 from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 from splinear.solvers.problems.watch import Watch
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -104,10 +104,10 @@ def _unit(rows: TrainingRows, problem: Problem) -> float:
     return min(max(largest, problem.bias**2), 1e280) or 1.0
 
 
-def _compiled(loss: ConvexLoss) -> _core.Loss:
-    if not isinstance(loss, Loss):
+def _compiled(loss: MarginLoss) -> _core.Loss:
+    if (twin := loss.core()) is None:
         raise TypeError(f"Dual coordinate descent needs a loss with a compiled twin; got {loss!r}.")
-    return loss.core()
+    return twin
 
 
 def _out_of_unit(found: _core.DualResult, unit: float) -> Result:

@@ -130,7 +130,7 @@ class _State:
     def begin(cls, space: Space, total: Sums, problems: Sequence[Problem], pool: Pool) -> _State:
         """Return the state at zero models."""
         box, n = Box.of(problems, space.zero_scores()), space.n_rows
-        primal = [float(p.cost @ p.loss.value(p.margin(np.zeros(n)))) for p in problems]
+        primal = [float(p.cost @ p.loss.of_margin(p.margin(np.zeros(n)))) for p in problems]
         signs, dual = np.stack([p.y for p in problems]), np.zeros(len(problems))
         b, best = space.zero_scores(), space.zeros()
         return cls(space, total, pool, box, signs, b, -box.targets, best, np.array(primal), dual)

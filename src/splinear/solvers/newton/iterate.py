@@ -7,12 +7,13 @@ from copy import copy
 import numpy as np
 
 from splinear import _core
+from splinear import _per_row as per_row
 from splinear._caching import cached_property
 from splinear._types import Floats
+from splinear.losses.curvature import Curvature
 from splinear.model.layout import Layout
 from splinear.solvers.newton.passes import Inverting, RowPasses
-from splinear.solvers.problems import per_row
-from splinear.solvers.problems.loss_sums import Curvature, LossSum, missing_curvature
+from splinear.solvers.problems.loss_sums import LossSum, missing_curvature
 from splinear.solvers.problems.problem import Result, Start
 
 __all__ = ["Iterate", "Space", "added", "begin", "dot"]

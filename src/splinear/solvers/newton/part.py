@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from splinear._caching import cached_property
 from splinear._types import Floats
+from splinear.losses.curvature import Curvature
 from splinear.solvers.newton.calibration import Blocks, Calibration
 from splinear.solvers.newton.iterate import Iterate, Space
 from splinear.solvers.newton.passes import Inverse, Inverting
-from splinear.solvers.problems.loss_sums import Curvature
 
 __all__ = ["Part"]
 

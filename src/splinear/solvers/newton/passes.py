@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from splinear._types import Floats
+from splinear.losses.curvature import Curvature
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.solvers.newton.steps import Aim, Step
-from splinear.solvers.problems.loss_sums import Curvature
 from splinear.solvers.problems.watch import Watch
 from splinear.solvers.rows.pair_rows import PairRows
 

@@ -1,22 +1,23 @@
 """Sums of smooth losses as functions of the scores, which Newton's method minimizes.
 
-Scores F are (n_outputs, n_rows). `Separable` is the sum of a binary problem or a regression, with
-one output; `solvers.problems.softmax` couples the outputs of all classes.
+Scores F are (n_outputs, n_rows). `Summed` is the sum of any loss, and `Separable` that of a loss of
+margins, which the core computes if it has the loss.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
+from splinear.losses.base import Loss, Offset
+from splinear.losses.curvature import Curvature, Diagonal
+from splinear.losses.margin import NEARLY_STRAIGHT, MarginLoss
 from splinear.model.scatter import Scatter
-from splinear.solvers.problems import per_row
-from splinear.solvers.problems.losses import Loss, SmoothLoss, SquaredError
 from splinear.solvers.problems.problem import Problem
 from splinear.solvers.problems.units import EVERY_ROW, Units, scatter_sums, typical_weight
 
@@ -24,19 +25,16 @@ __all__ = [
     "FARTHEST",
     "LAST_SHIFT",
     "MAX_SHIFTS",
-    "NEARLY_STRAIGHT",
     "ROUNDING",
-    "Curvature",
-    "Diagonal",
     "Likened",
     "LossSum",
     "Separable",
+    "Summed",
     "missing_curvature",
 ]
 
 MAX_SHIFTS = 100
 LAST_SHIFT = 1e-6  # size of the last Newton step; the remaining error is about its square
-NEARLY_STRAIGHT = 1.0  # distance on the wrong side from which on losses are nearly linear
 ROUNDING = 1e-12  # tolerance for probabilities
 STEP = 2**14  # rows per batch
 LEAST_EVENT = 1e-3  # relative to the mean weight: a smaller event is not typical
@@ -49,6 +47,11 @@ class LossSum(Protocol):
     @property
     def n_outputs(self) -> int:
         """Number of scores per row."""
+        ...
+
+    @property
+    def loss(self) -> Loss:
+        """The loss."""
         ...
 
     @property
@@ -124,6 +127,11 @@ class Likened:
         return self.like.n_outputs
 
     @property
+    def loss(self) -> Loss:
+        """The loss."""
+        return self.like.loss
+
+    @property
     def is_quadratic(self) -> bool:
         """Whether it equals its quadratic model."""
         return self.like.is_quadratic
@@ -163,44 +171,6 @@ def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature
     return np.where(rise > 2.0 * said, 2.0 * (rise - said) / squares, 0.0)
 
 
-class Curvature(Protocol):
-    """Second derivatives of a sum of losses."""
-
-    @property
-    def diagonal(self) -> Floats:
-        """The diagonal, (n_outputs, n_rows)."""
-        ...
-
-    @property
-    def independent(self) -> Floats:
-        """The diagonal (n_outputs, n_rows) of a curvature in which outputs are independent.
-
-        It has the same information on differences of outputs. Classes count as if each were a
-        Poisson count.
-        """
-        ...
-
-    def between(self, k: int, m: int) -> Floats:
-        """Return the second derivatives with respect to scores of outputs k and m, (n_rows,)."""
-        ...
-
-    def times(self, V: Floats) -> Floats:
-        """Return the product with V (n_outputs, n_rows)."""
-        ...
-
-    def level(self, V: Floats) -> Floats:
-        """Return the constants (n_outputs,) to add to V such that times(V) sums to 0 over rows."""
-        ...
-
-    def raised(self, extra: Floats) -> Curvature:
-        """Return the curvature with extra (n_rows,) added to the diagonal of each output."""
-        ...
-
-    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        """Return the curvature of the rows at these indices, multiplied by weights."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Separable:
     """The sum sum_i c_i loss(y_i f_i - t_i), with a single output.
@@ -209,17 +179,20 @@ class Separable:
     """
 
     problem: Problem
-    loss: SmoothLoss
     n_outputs: int = 1
     bias: float | None = None
     n_threads: int = 1
     units: Units = EVERY_ROW
-    least_dispersion: float = 0.0  # that of one event, for counts
     _known: dict[str, Floats] = field(default_factory=dict)  # cached at the scores "F"
 
     def on_threads(self, n: int) -> Separable:
         """Return the same sum, computed on n threads."""
         return self if n == self.n_threads else replace(self, n_threads=n)
+
+    @property
+    def loss(self) -> MarginLoss:
+        """The loss."""
+        return self.problem.loss
 
     @cached_property
     def cost(self) -> Floats:
@@ -229,7 +202,8 @@ class Separable:
     @cached_property
     def twin(self) -> tuple[_core.Loss, _core.DualProblem] | None:
         """The compiled loss and problem; None if the core does not have the loss."""
-        if not isinstance(self.loss, Loss) or not _core.is_smooth(loss := self.loss.core()):
+        loss = self.loss.core()
+        if loss is None or not _core.is_smooth(loss):
             return None
         return loss, replace(self.problem, y=self.problem.y.astype(np.int8, copy=False)).core()
 
@@ -249,7 +223,7 @@ class Separable:
         bends *= self.cost
         slopes *= self.cost
         slopes *= self.problem.y
-        in_all = float(self.cost @ self.loss.value(margin))
+        in_all = float(self.cost @ self.loss.of_margin(margin))
         return {"value": np.array([in_all]), "slopes": slopes, "bends": bends}
 
     def each(self, F: Floats) -> Floats:
@@ -257,7 +231,7 @@ class Separable:
         if self.twin is not None:
             each: Floats = _core.loss_each(*self.twin, F[0], self.n_threads)
             return each
-        return self.cost * self.loss.value(self.problem.margin(F[0]))
+        return self.cost * self.loss.of_margin(self.problem.margin(F[0]))
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
@@ -295,7 +269,7 @@ class Separable:
         if not np.all(np.abs(alpha - feasible) <= ROUNDING * cost):
             return np.inf
         m = self.problem.some(counts).margin(F[counts])
-        return float(self.loss.gap(feasible, m, cost).sum())
+        return float(self.loss.dual_gap(feasible, m, cost).sum())
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the constant (1,) that minimizes the sum when added to F."""
@@ -309,7 +283,7 @@ class Separable:
                 n_threads=self.n_threads,
             )
             return np.array([found])
-        known = self.loss.shift(self.problem.margin(F[0]), self.cost)
+        known = self.loss.margin_shift(self.problem.margin(F[0]), self.cost)
         if known is not None:
             sign = float(self.problem.y[0])  # the same for all rows if there is a formula
             return np.array([sign * known])
@@ -328,7 +302,7 @@ class Separable:
     @property
     def is_quadratic(self) -> bool:
         """Whether it equals its quadratic model."""
-        return isinstance(self.loss, SquaredError)
+        return self.loss.quadratic
 
     @property
     def farthest(self) -> float:
@@ -338,56 +312,169 @@ class Separable:
     @cached_property
     def typical_weight(self) -> float:
         """The weight of a typical row; of counts, about the smallest event."""
-        if self.least_dispersion > 0.0:
-            return max(self.least_dispersion, LEAST_EVENT * float(self.cost.mean()))
-        return typical_weight(self.units, self.cost)
-
-    @property
-    def is_likelihood(self) -> bool:
-        """Whether the losses are negative log-likelihoods for weights of 1."""
-        return self.loss.is_likelihood
+        return _typical_weight(self)
 
     def scatter(self, F: Floats) -> Scatter:
         """Return the sums from which the dispersion follows."""
-        value, G = self.value(F), self.gradient(F)
-        sums = scatter_sums(self.units, self.cost, G, self.curvature(F).diagonal)
-        return Scatter.of(
-            sums, 2.0 * value, self.least_dispersion, is_likelihood=self.is_likelihood
-        )
+        return _scatter(self, F)
 
 
 @dataclass(frozen=True, eq=False)
-class Diagonal:
-    """Second derivatives of a sum that does not couple outputs."""
+class Summed:
+    """The sum sum_i c_i value(y_i, unit F_i + offset_i) / unit^2 of any loss.
 
-    diagonal: Floats
-    n_threads: int = 1
+    The unit is that of the loss, so that curvatures do not depend on it.
 
-    @cached_property
-    def _total(self) -> float:
-        return max(float(self.diagonal.sum()), np.finfo(float).tiny)
+    Attributes
+    ----------
+    loss : Loss
+    y : ndarray of shape (n_rows,)
+        As solvers see it.
+    cost : ndarray of shape (n_rows,)
+    offset : ndarray of shape (n_rows,) or (n_outputs, n_rows), float or None
+    """
+
+    loss: Loss
+    y: AnyArray
+    cost: Floats
+    offset: Offset = None
+    units: Units = EVERY_ROW
+    bias: float | None = None
+    _known: list[Any] = field(default_factory=list)  # scores, and what is known at them
 
     @property
-    def independent(self) -> Floats:
-        """The diagonal itself."""
-        return self.diagonal
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return self.loss.n_scores
 
-    def between(self, k: int, m: int) -> Floats:
-        """Return the second derivatives with respect to scores of outputs k and m, (n_rows,)."""
-        return np.asarray(self.diagonal[k] if k == m else np.zeros(self.diagonal.shape[1]))
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether it equals its quadratic model."""
+        return self.loss.quadratic
 
-    def times(self, V: Floats) -> Floats:
-        """Return the product with V (n_outputs, n_rows)."""
-        return self.diagonal * V
+    @property
+    def farthest(self) -> float:
+        """Largest step of a score from which a missing curvature is measured."""
+        return self.loss.farthest / self.loss.unit
 
-    def level(self, V: Floats) -> Floats:
-        """Return the constants to add to V such that times(V) sums to 0 over rows."""
-        return np.asarray(-np.einsum("ki,ki->k", self.diagonal, V) / self._total)
+    @cached_property
+    def typical_weight(self) -> float:
+        """The weight of a typical row."""
+        return _typical_weight(self)
 
-    def raised(self, extra: Floats) -> Curvature:
-        """Return the curvature with extra (n_rows,) added to the diagonal."""
-        return replace(self, diagonal=per_row.raised(self.diagonal, extra, self.n_threads))
+    def on_threads(self, n: int) -> Summed:
+        """Return the same sum, because NumPy computes it on one thread."""
+        del n
+        return self
 
-    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
-        """Return the curvature of the rows at these indices, multiplied by weights."""
-        return Diagonal(per_row.taken(self.diagonal, numbers, self.n_threads) * weights)
+    def _scores(self, F: Floats) -> Floats:
+        """Return the scores that the loss takes."""
+        unit, offset = self.loss.unit, self.offset
+        F = F if unit == 1.0 else unit * F
+        return F if offset is None else F + offset
+
+    def _at(self, F: Floats) -> tuple[Floats, Floats, Curvature]:
+        """Return values (n_rows,), slopes and curvatures at F; those of the last F are known."""
+        if not self._known or self._known[0] is not F:
+            unit = self.loss.unit
+            each, slopes, bends = self.loss.evaluate(self.y, self._scores(F), self.cost)
+            if unit != 1.0:
+                each, slopes = each / unit**2, slopes / unit
+            self._known[:] = [F, (each, slopes, bends)]
+        found: tuple[Floats, Floats, Curvature] = self._known[1]
+        return found
+
+    def each(self, F: Floats) -> Floats:
+        """Return the terms of the sum, (n_rows,)."""
+        return self.cost * self.loss.values(self.y, self._scores(F)) / self.loss.unit**2
+
+    def value(self, F: Floats) -> float:
+        """Return the sum."""
+        return float(self._at(F)[0].sum())
+
+    def gradient(self, F: Floats) -> Floats:
+        """Return the gradient with respect to F, in a new array."""
+        return self._at(F)[1].copy()
+
+    def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
+        """Return the second derivatives at F."""
+        if cautious:
+            return self.loss.cautious(self.y, self._scores(F), self.cost)
+        return self._at(F)[2]
+
+    def gap(self, F: Floats, R: Floats) -> float:
+        """Return L(F) + L*(R) - sum(R * F); infinite if R is no slope at any score."""
+        counts, unit = np.flatnonzero(self.cost), self.loss.unit
+        if len(counts) == len(self.cost):
+            scores, cost, y = self._scores(F), self.cost, self.y
+        else:
+            scores, cost, y = self._scores(F)[:, counts], self.cost[counts], self.y[counts]
+            R = R[:, counts]
+        each = self.loss.gap(y, scores, unit * R / cost)
+        return max(0.0, float(cost @ each) / unit**2)
+
+    def best_shift(self, F: Floats) -> Floats:
+        """Return the constants (n_outputs,) that minimize the sum when added to F.
+
+        Where a constant common to all outputs has no effect, their mean is 0.
+        """
+        if self.n_outputs > 1:
+            return self._best_shifts(F)
+        known = self.loss.shift(self.y, self._scores(F)[0], self.cost)
+        if known is not None:
+            return np.array([known / self.loss.unit])
+        return np.array([self._root(F)])
+
+    def _best_shifts(self, F: Floats) -> Floats:
+        shift, k = np.zeros(self.n_outputs), self.n_outputs
+        for _ in range(MAX_SHIFTS):
+            _, slopes, bends = self.loss.evaluate(
+                self.y, self._scores(F + shift[:, None]), self.cost
+            )
+            slope, H = slopes.sum(axis=1), bends.total()
+            if self.loss.tied:  # makes H invertible; the common constant stays 0
+                H += np.trace(H) / k**2 + np.finfo(float).tiny
+            step = np.clip(-np.linalg.lstsq(H, slope, rcond=None)[0], -1.0, 1.0)
+            if self.loss.tied:
+                step -= step.mean()
+            shift += step
+            if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
+                break
+        return shift
+
+    def _root(self, F: Floats) -> float:
+        """Return the constant at which the slopes sum to 0, by Newton steps between bounds."""
+        low, high, shift, last = -np.inf, np.inf, 0.0, 1.0
+        for _ in range(MAX_SHIFTS):
+            _, slopes, bends = self.loss.evaluate(self.y, self._scores(F + shift), self.cost)
+            unit = self.loss.unit
+            slope, bend = float(slopes.sum()) / unit, float(bends.diagonal.sum())
+            if slope == 0.0:
+                break
+            low, high = (shift, high) if slope < 0.0 else (low, shift)
+            step = -slope / bend if bend > 0.0 else -np.sign(slope) * np.inf
+            step = float(np.clip(step, -2.0 * last, 2.0 * last))
+            if not low < shift + step < high:
+                step = 0.5 * (low + high) - shift
+            shift, last = shift + step, max(abs(step), LAST_SHIFT)
+            if abs(step) <= LAST_SHIFT * max(1.0, abs(shift)) or abs(shift) > FARTHEST:
+                break
+        return shift
+
+    def scatter(self, F: Floats) -> Scatter:
+        """Return the sums from which the dispersion follows."""
+        return _scatter(self, F)
+
+
+def _typical_weight(total: Separable | Summed) -> float:
+    """Return the weight of a typical row; of counts, about the smallest event."""
+    if (least := total.loss.least_dispersion) > 0.0:
+        return max(least, LEAST_EVENT * float(total.cost.mean()))
+    return typical_weight(total.units, total.cost)
+
+
+def _scatter(total: Separable | Summed, F: Floats) -> Scatter:
+    """Return the sums from which the dispersion follows."""
+    value, G, loss = total.value(F), total.gradient(F), total.loss
+    sums = scatter_sums(total.units, total.cost, G, total.curvature(F).diagonal)
+    return Scatter.of(sums, 2.0 * value, loss.least_dispersion, is_likelihood=loss.likelihood)

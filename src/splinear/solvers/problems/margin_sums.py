@@ -24,7 +24,8 @@ import numpy as np
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import Floats
-from splinear.solvers.problems.losses import ConvexLoss, EpsilonInsensitive, Hinge, SquaredHinge
+from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
+from splinear.losses.margin import MarginLoss
 from splinear.solvers.problems.problem import Problem
 
 __all__ = ["MarginKind", "MarginSums", "Measures", "RowMargins", "has_ramps"]
@@ -34,7 +35,7 @@ __all__ = ["MarginKind", "MarginSums", "Measures", "RowMargins", "has_ramps"]
 class MarginKind:
     """The loss and the number of sums, wherever the rows are stored."""
 
-    loss: ConvexLoss
+    loss: MarginLoss
     bias: float  # B of intercepts with the penalty 1/2 b^2 / B^2; 0 without intercepts
     n_outputs: int
 
@@ -104,7 +105,7 @@ class MarginSums(Protocol):
         ...
 
 
-def has_ramps(loss: ConvexLoss) -> bool:
+def has_ramps(loss: MarginLoss) -> bool:
     """Return whether this module can smooth a loss."""
     return isinstance(loss, Hinge | SquaredHinge | EpsilonInsensitive)
 

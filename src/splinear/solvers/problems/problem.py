@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
+from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
-from splinear.solvers.problems.losses import ConvexLoss
 from splinear.solvers.problems.watch import Watch
 
 __all__ = ["Problem", "Result", "Start", "Stopping", "stack", "start_at"]
@@ -27,7 +27,7 @@ class Problem:
     """
 
     y: NDArray[np.int8]
-    loss: ConvexLoss
+    loss: MarginLoss
     cost_negative: float
     cost_positive: float
     weights: Floats | None = None

@@ -228,7 +228,9 @@ def _losses_and_gap(problem: Problem, scores: Floats, alpha: Floats) -> tuple[fl
     counts = np.flatnonzero(problem.cost)
     cost, m = problem.cost[counts], problem.margin(scores)[counts]
     alpha = np.clip(alpha[counts], *problem.loss.range(cost))
-    return float(cost @ problem.loss.value(m)), float(problem.loss.gap(alpha, m, cost).sum())
+    return float(cost @ problem.loss.of_margin(m)), float(
+        problem.loss.dual_gap(alpha, m, cost).sum()
+    )
 
 
 def minimize_and_certify(

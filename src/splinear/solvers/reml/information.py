@@ -8,11 +8,12 @@ import numpy as np
 
 from splinear import _core
 from splinear._types import Floats
+from splinear.losses.curvature import Curvature
 from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.solvers.newton.iterate import Space
 from splinear.solvers.newton.passes import RowPasses, Thinning
-from splinear.solvers.problems.loss_sums import Curvature, LossSum
+from splinear.solvers.problems.loss_sums import LossSum
 
 __all__ = ["gather"]
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
+from splinear.losses.curvature import Curvature
 from splinear.model.chains import Chain
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of, split_blocks
-from splinear.solvers.problems.loss_sums import Curvature, LossSum
+from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.coding import code_rows, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
 from splinear.solvers.rows.order import Order, divided, end_of_group

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.losses.base import Loss
 from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
 from splinear.training.columns import Columns
-from splinear.training.outputs.base import Outputs
 from splinear.training.state.checking import Fields, Plain, plain_array, refuse
 from splinear.training.state.information import information_from, information_plain
 from splinear.training.state.outputs import (
@@ -20,8 +20,8 @@ from splinear.training.state.outputs import (
     columns_plain,
     duals_from,
     duals_plain,
-    outputs_from,
-    outputs_plain,
+    loss_from,
+    loss_plain,
 )
 from splinear.training.state.stateful import Codec
 from splinear.training.state.terms import model_from, model_plain
@@ -33,7 +33,7 @@ __all__ = ["FITTED", "fitted_plain", "names_from", "restore"]
 LEARNED = frozenset(
     {
         *("n_features_in_", "feature_names_in_", "_columns"),
-        *("terms_", "intercept_", "feature_importances_", "_model", "_outputs"),
+        *("terms_", "intercept_", "feature_importances_", "_model", "_loss"),
         *("n_iter_", "dual_gap_", "certified_", "objective_", "C_", "_duals", "_posteriors"),
     }
 )
@@ -52,7 +52,7 @@ class Fitted(Protocol):
     objective_: float
     _model: Model
     _columns: Columns
-    _outputs: Outputs
+    _loss: Loss
     _duals: Duals | None
     _posteriors: list[JointPosterior]
 
@@ -64,7 +64,7 @@ def fitted_plain(of: Fitted) -> dict[str, Plain]:
     return {
         "columns": columns_plain(of._columns),
         "names": None if names is None else [str(name) for name in names],
-        "outputs": outputs_plain(of._outputs),
+        "loss": loss_plain(of._loss),
         "model": model_plain(of._model),
         "edf": None if edf is None else [plain_array(own) for own in edf],
         "information": [information_plain(own.information) for own in of._posteriors],
@@ -83,7 +83,7 @@ def restore(estimator: Fitted, data: object) -> None:
     f = Fields(
         data,
         "fitted",
-        "columns names outputs model edf information duals importances n_iter dual_gap certified "
+        "columns names loss model edf information duals importances n_iter dual_gap certified "
         "objective C",
     )
     columns = columns_from(f.get("columns"), f.at("columns"))
@@ -95,7 +95,7 @@ def restore(estimator: Fitted, data: object) -> None:
         "n_features_in_": n,
         "_columns": columns,
         "_model": model,
-        "_outputs": outputs_from(f.get("outputs"), f.at("outputs"), model.n_outputs),
+        "_loss": loss_from(f.get("loss"), f.at("loss"), model.n_outputs),
         "intercept_": model.intercept,
         "terms_": FittedTerms(model, names, _edf(f, model)),
         "_duals": duals_from(f.get("duals"), f.at("duals"), model.n_outputs),

@@ -1,16 +1,14 @@
-"""Outputs, conversion of columns, and dual variables as plain data."""
+"""Losses, conversion of columns, and dual variables as plain data."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from splinear._types import AnyArray
+from splinear.losses import LOSSES
+from splinear.losses.base import Loss
+from splinear.losses.classes import ClassLoss
 from splinear.training.columns import Columns
-from splinear.training.outputs.base import Outputs
-from splinear.training.outputs.classes import Binary, OneVsRest, Softmax
-from splinear.training.outputs.labels import MultiLabel
-from splinear.training.outputs.numbers import Regression
-from splinear.training.outputs.positive import LogMean
 from splinear.training.state.checking import (
     MOST,
     Fields,
@@ -27,48 +25,37 @@ __all__ = [
     "columns_plain",
     "duals_from",
     "duals_plain",
-    "outputs_from",
-    "outputs_plain",
+    "loss_from",
+    "loss_plain",
 ]
 
-CLASSES: dict[str, type[Binary | OneVsRest]] = {
-    "binary": Binary,
-    "one_vs_rest": OneVsRest,
-    "softmax": Softmax,
-}
+
+def loss_plain(loss: Loss) -> Plain:
+    """Return what a file keeps of a loss; raise if it is a user's own."""
+    if type(loss) is not LOSSES.get(loss.name):
+        raise no_plain_form(loss)
+    if isinstance(loss, ClassLoss):
+        classes = value_plain(loss.known_classes, "classes_")
+        return {"name": loss.name, "classes": classes, "has_labels": bool(loss.has_labels)}
+    return {"name": loss.name, **{k: float(v) for k, v in loss.parameters().items()}}
 
 
-def outputs_plain(outputs: Outputs) -> Plain:
-    """Return outputs as plain data."""
-    for kind, of in CLASSES.items():
-        if type(outputs) is of:
-            return {"kind": kind, "classes": value_plain(outputs.classes, "classes_")}
-    if isinstance(outputs, MultiLabel):
-        return {"kind": "labels", "n": int(outputs.n_outputs)}
-    if isinstance(outputs, Regression):
-        return {"kind": "number"}
-    if isinstance(outputs, LogMean):
-        return {"kind": "log_mean", "power": int(outputs.power)}
-    raise no_plain_form(outputs)
-
-
-def outputs_from(data: object, where: str, n_outputs: int) -> Outputs:
-    """Return `n_outputs` outputs from plain data."""
-    kind = data.get("kind") if isinstance(data, dict) else None
-    found: Outputs
-    if isinstance(kind, str) and kind in CLASSES:
-        f = Fields(data, where, "kind classes")
-        found = CLASSES[kind](_classes(f))
-    elif kind == "labels":
-        found = MultiLabel(Fields(data, where, "kind n").integer("n", 1))
-    elif kind == "number":
-        Fields(data, where, "kind")
-        found = Regression()
-    elif kind == "log_mean":
-        found = LogMean(Fields(data, where, "kind power").integer("power", 1, 2))
+def loss_from(data: object, where: str, n_outputs: int) -> Loss:
+    """Return a loss with `n_outputs` outputs from plain data."""
+    name = data.get("name") if isinstance(data, dict) else None
+    if not isinstance(name, str) or name not in LOSSES:
+        raise refuse(where, f"one of the losses {list(LOSSES)}", name)
+    empty = LOSSES[name]()
+    if isinstance(empty, ClassLoss):
+        f = Fields(data, where, "name classes has_labels")
+        classes, has_labels = _classes(f), f.flag("has_labels")
+        found: Loss = empty.of_classes(classes, has_labels=has_labels)
+        if type(found) is not type(empty) or (has_labels and len(classes) != n_outputs):
+            raise refuse(where, f"classes of the loss {name}", len(classes))
     else:
-        kinds = [*CLASSES, "labels", "number", "log_mean"]
-        raise refuse(where, f"outputs of one of the kinds {kinds}", kind)
+        names = list(empty.parameters())
+        f = Fields(data, where, " ".join(["name", *names]))
+        found = LOSSES[name](**{own: f.number(own) for own in names})
     if found.n_outputs != n_outputs:
         raise refuse(where, f"{n_outputs} outputs", found.n_outputs)
     return found
@@ -76,11 +63,9 @@ def outputs_from(data: object, where: str, n_outputs: int) -> Outputs:
 
 def _classes(f: Fields) -> AnyArray:
     found = value_from(f.get("classes"), f.at("classes"))
-    two = f.get("kind") == "binary"
-    if not isinstance(found, np.ndarray) or found.ndim != 1 or (len(found) == 2) != two:
-        raise refuse(
-            f.at("classes"), "an array of two classes" if two else "an array of classes", found
-        )
+    least = 1 if f.flag("has_labels") else 2
+    if not isinstance(found, np.ndarray) or found.ndim != 1 or len(found) < least:
+        raise refuse(f.at("classes"), "an array of classes", found)
     return found
 
 

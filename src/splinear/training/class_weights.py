@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import compute_class_weight
 
 from splinear._types import AnyArray, Floats
+from splinear.losses.classes import kept_pieces
 
-__all__ = ["ClassWeight", "class_weights", "kept_pieces"]
+__all__ = ["ClassWeight", "class_weights"]
 
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
-
-STEP = 2**20  # rows per batch, so that no temporary array is as long as y
 
 
 def class_weights(
@@ -56,10 +54,3 @@ def _check(classes: AnyArray, weights: Floats) -> None:
         raise ValueError(
             f"class_weight must be finite and not negative; that of class {name!s} is {weight:g}."
         )
-
-
-def kept_pieces(values: AnyArray, kept: AnyArray | None) -> Iterator[AnyArray]:
-    """Yield the values of the rows in `kept`, in batches."""
-    for start in range(0, len(values), STEP):
-        piece = values[start : start + STEP]
-        yield piece if kept is None else piece[kept[start : start + STEP]]

@@ -1,4 +1,4 @@
-"""What outputs stand for: y as problems for solvers, and scores as predictions."""
+"""What losses make of y: numbers and problems for solvers, and of scores: predictions."""
 
 import pickle
 from dataclasses import replace
@@ -13,13 +13,11 @@ from sklearn.metrics import log_loss
 from sklearn.utils.class_weight import compute_sample_weight
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, PathSearchCV
-from splinear.solvers.problems.losses import LOSSES, Hinge, Logistic, SquaredError
+from splinear.losses import EpsilonInsensitive, Hinge, Logistic, Softmax, SquaredError
+from splinear.losses.survey import Survey
 from splinear.solvers.problems.problem import Result, Start
 from splinear.training.folds import Setting
-from splinear.training.outputs.class_reader import ClassReader
-from splinear.training.outputs.classes import Binary, OneVsRest, Softmax
-from splinear.training.outputs.labels import MultiLabel
-from splinear.training.outputs.numbers import NumberReader, Regression
+from splinear.training.response import Response
 from splinear.training.set import TrainingSet
 
 N = 60
@@ -54,29 +52,31 @@ def per_row(data, values):
 
 
 @pytest.mark.parametrize(
-    ("y", "coupled", "kind", "n_outputs", "together", "names"),
+    ("y", "loss", "kind", "task", "n_outputs", "n_scores", "names"),
     [
-        (TWO, True, Binary, 1, 1, [None]),
-        (TWO, False, Binary, 1, 1, [None]),
-        (THREE, True, Softmax, 3, 3, ["a", "b", "c"]),
-        (THREE, False, OneVsRest, 3, 1, ["a", "b", "c"]),
-        (LABELS, True, MultiLabel, 3, 1, [0, 1, 2]),
-        (LABELS, False, MultiLabel, 3, 1, [0, 1, 2]),
-        (sparse.csr_array(LABELS), False, MultiLabel, 3, 1, [0, 1, 2]),
+        (TWO, Logistic(), Logistic, "binary", 1, 1, [None]),
+        (TWO, Hinge(), Hinge, "binary", 1, 1, [None]),
+        (THREE, Logistic(), Softmax, "multiclass", 3, 3, ["a", "b", "c"]),
+        (THREE, Hinge(), Hinge, "multiclass", 3, 1, ["a", "b", "c"]),
+        (LABELS, Logistic(), Logistic, "multilabel", 3, 1, [0, 1, 2]),
+        (LABELS, Hinge(), Hinge, "multilabel", 3, 1, [0, 1, 2]),
+        (sparse.csr_array(LABELS), Hinge(), Hinge, "multilabel", 3, 1, [0, 1, 2]),
     ],
     ids=str,
 )
-def test_y_decides_the_kind(y, coupled, kind, n_outputs, together, names):
-    outputs = ClassReader(None, coupled).read(y, None).outputs
-    assert type(outputs) is kind
-    assert (outputs.n_outputs, outputs.together) == (n_outputs, together)
-    assert [outputs.label(k) for k in range(n_outputs)] == names
+def test_y_decides_the_kind(y, loss, kind, task, n_outputs, n_scores, names):
+    read, _ = loss.read(y)
+    assert type(read) is kind
+    assert (read.task, read.n_outputs, read.n_scores) == (task, n_outputs, n_scores)
+    assert read.n_problems == n_outputs // n_scores
+    assert [read.label(k) for k in range(n_outputs)] == names
 
 
 def test_numbers_have_one_output():
-    outputs = NumberReader().read(NUMBERS, None).outputs
-    assert type(outputs) is Regression
-    assert (outputs.n_outputs, outputs.together, outputs.label(0)) == (1, 1, None)
+    loss, y = SquaredError().read(NUMBERS)
+    np.testing.assert_array_equal(y, NUMBERS)
+    assert (loss.task, loss.n_outputs, loss.n_scores) == ("regression", 1, 1)
+    assert loss.label(0) is None
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.uint64, np.float64])
@@ -84,35 +84,35 @@ def test_numbers_have_one_output():
 def test_rows_are_numbered_by_their_class(dtype, classes, monkeypatch):
     if not np.array_equal(np.array(classes).astype(dtype), classes):
         pytest.skip("not of this type")
-    monkeypatch.setattr("splinear.training.outputs.class_reader.STEP", 100)
+    monkeypatch.setattr("splinear.losses.classes.STEP", 100)
     own = np.array(classes, dtype=dtype)
     index = np.random.default_rng(0).integers(len(own), size=2_345)  # scikit-learn sees fewer
     kept = np.ones(len(index), dtype=bool)
     y = own[index]
     for counts in (None, kept):
-        target = ClassReader(None, True).read(y, counts)
-        assert np.array_equal(target.outputs.classes, own)
-        assert np.array_equal(target.index, index)
+        loss, numbers = Logistic().read(y, counts)
+        assert np.array_equal(loss.classes, own)
+        assert np.array_equal(numbers, index)
     y[:2], kept[:2] = (classes[0] + 1, 100), False  # classes of rows that do not count
-    target = ClassReader(None, True).read(y, kept)
-    assert np.array_equal(target.outputs.classes, own)
-    assert np.array_equal(target.index[2:], index[2:])
-    assert np.all((target.index >= 0) & (target.index < len(own)))
+    loss, numbers = Logistic().read(y, kept)
+    assert np.array_equal(loss.classes, own)
+    assert np.array_equal(numbers[2:], index[2:])
+    assert np.all((numbers >= 0) & (numbers < len(own)))
 
 
 @pytest.mark.parametrize("n_classes", [3, 127, 128, 300])
 def test_numbers_of_classes_fit_into_their_type(n_classes):
     y = np.arange(2 * n_classes) % n_classes
-    target = ClassReader(None, coupled=False).read(y, None)
-    np.testing.assert_array_equal(target.index, y)
-    assert target.need.shared == target.index.itemsize == (1 if n_classes < 128 else 4)
+    loss, numbers = Hinge().read(y)
+    np.testing.assert_array_equal(numbers, y)
+    assert Response(loss, numbers).need.shared == (1 if n_classes < 128 else 4)
 
 
 def test_classes_that_are_known_need_not_occur():
     known = np.array(["a", "b", "c"])
-    target = ClassReader(None, coupled=False, classes=known).read(np.array(["c", "a"]), None)
-    assert target.outputs.classes.tolist() == ["a", "b", "c"]
-    assert target.index.tolist() == [2, 0]
+    loss, numbers = Hinge(known).read(np.array(["c", "a"]))
+    assert loss.classes.tolist() == ["a", "b", "c"]
+    assert numbers.tolist() == [2, 0]
 
 
 # -- from scores to predictions --------------------------------------------------------------------
@@ -127,42 +127,46 @@ def linear_model(classes):
 
 
 @pytest.mark.parametrize(
-    "outputs", [Binary(np.array(["no", "yes"])), Softmax(np.array(["a", "b", "c"]))], ids=repr
+    "loss", [Logistic(np.array(["no", "yes"])), Softmax(np.array(["a", "b", "c"]))], ids=repr
 )
-def test_predictions_of_classes_are_those_of_scikit_learn(outputs):
-    scores = 5.0 * np.random.default_rng(1).normal(size=(40, outputs.n_outputs))
-    other = linear_model(outputs.classes)
-    np.testing.assert_array_equal(outputs.decision(scores), other.decision_function(scores))
-    np.testing.assert_array_equal(outputs.predict(scores), other.predict(scores))
-    np.testing.assert_allclose(outputs.probabilities(scores), other.predict_proba(scores))
-    np.testing.assert_allclose(outputs.probabilities(scores).sum(axis=1), 1.0)
+def test_predictions_of_classes_are_those_of_scikit_learn(loss):
+    scores = 5.0 * np.random.default_rng(1).normal(size=(40, loss.n_outputs))
+    other = linear_model(loss.classes)
+    np.testing.assert_array_equal(loss.decision(scores), other.decision_function(scores))
+    np.testing.assert_array_equal(loss.predict(scores), other.predict(scores))
+    np.testing.assert_allclose(loss.probabilities(scores), other.predict_proba(scores))
+    np.testing.assert_allclose(loss.probabilities(scores).sum(axis=1), 1.0)
 
 
 def test_one_vs_rest_predicts_the_highest_score():
-    outputs = OneVsRest(np.array([10, 20, 30]))
+    loss = Hinge(np.array([10, 20, 30]))
     scores = np.array([[0.0, -1.0, 2.0], [-3.0, -1.0, -2.0]])
-    assert outputs.decision(scores) is scores
-    assert outputs.predict(scores).tolist() == [30, 20]
-    assert not hasattr(outputs, "probabilities")
+    assert loss.decision(scores) is scores
+    assert loss.predict(scores).tolist() == [30, 20]
+    assert not hasattr(loss, "probabilities")
 
 
 def test_labels_are_questions_of_yes_or_no():
-    outputs, scores = MultiLabel(3), np.random.default_rng(2).normal(size=(40, 3))
+    loss, scores = labels(3), np.random.default_rng(2).normal(size=(40, 3))
     binary = linear_model(np.array([0, 1]))
-    assert outputs.decision(scores) is scores
+    assert loss.decision(scores) is scores
     for k in range(3):
         column = scores[:, [k]]
-        np.testing.assert_array_equal(outputs.predict(scores)[:, k], binary.predict(column))
+        np.testing.assert_array_equal(loss.predict(scores)[:, k], binary.predict(column))
         expected = binary.predict_proba(column)[:, 1]
-        np.testing.assert_allclose(outputs.probabilities(scores)[:, k], expected)
+        np.testing.assert_allclose(loss.probabilities(scores)[:, k], expected)
 
 
 def test_extreme_scores_have_probabilities():
-    for outputs in (Binary(np.array([0, 1])), MultiLabel(1), Softmax(np.arange(3))):
-        scores = np.array([[1e3], [-1e3], [0.0]]) * np.arange(1, outputs.n_outputs + 1)
-        p = outputs.probabilities(scores)
+    for loss in (Logistic(np.array([0, 1])), labels(1), Softmax(np.arange(3))):
+        scores = np.array([[1e3], [-1e3], [0.0]]) * np.arange(1, loss.n_outputs + 1)
+        p = loss.probabilities(scores)
         assert np.isfinite(p).all()
         assert ((p >= 0) & (p <= 1)).all()
+
+
+def labels(n):
+    return Logistic(np.arange(n), has_labels=True)
 
 
 # -- from y to problems ----------------------------------------------------------------------------
@@ -195,15 +199,15 @@ def test_signs_and_costs_of_problems(name, balance, weights):
     data = training_set(y, weights, dual=True, class_weight=class_weight)
     weights = np.ones(N) if weights is None else weights
     kept = weights > 0
-    problem_of = data.problems(Hinge(), bias=0.5)
+    problem_of = data.problems(bias=0.5)
     expected = weights[:, None] * by_class(class_weight, y, kept)
-    for k in range(data.outputs.n_outputs):
+    for k in range(data.loss.n_outputs):
         problem = problem_of(k)
         np.testing.assert_array_equal(per_row(data, problem.y), np.where(kept, sides(y)[:, k], 0))
         np.testing.assert_allclose(per_row(data, problem.cost), expected[:, k])
         assert problem.bias == 0.5
         assert problem.targets is None
-    assert data.target.center(data.weighted) == 0.0
+    assert data.loss.center == 0.0
 
 
 @pytest.mark.parametrize("name", ["two classes", "three classes", "labels"])
@@ -211,15 +215,15 @@ def test_signs_and_costs_of_problems(name, balance, weights):
 def test_sums_are_the_log_loss_of_scikit_learn(name, class_weight):
     y = TARGETS[name]
     data = training_set(y, WEIGHTS, class_weight=class_weight)
-    kept, outputs = WEIGHTS > 0, data.outputs
-    scores = np.random.default_rng(3).normal(size=(N, outputs.n_outputs))
+    kept, loss = WEIGHTS > 0, data.loss
+    scores = np.random.default_rng(3).normal(size=(N, loss.n_outputs))
     F = np.stack([data.rows.place(column) for column in scores.T])
     found, start = 0.0, 0
-    for total in data.sums(Logistic()):
+    for total in data.sums():
         found += total.value(F[start : start + total.n_outputs])
         start += total.n_outputs
-    assert start == outputs.n_outputs
-    p, cost = outputs.probabilities(scores), WEIGHTS[:, None] * by_class(class_weight, y, kept)
+    assert start == loss.n_outputs
+    p, cost = loss.probabilities(scores), WEIGHTS[:, None] * by_class(class_weight, y, kept)
     parts = [(y, p, cost[:, 0])]
     if y is LABELS:
         parts = [(y[:, k], p[:, k], cost[:, k]) for k in range(3)]
@@ -234,16 +238,17 @@ def test_sums_are_the_log_loss_of_scikit_learn(name, class_weight):
 def test_numbers_are_trained_less_their_mean(dual):
     data = training_set(NUMBERS, WEIGHTS, dual=dual)
     mean = np.average(NUMBERS, weights=WEIGHTS)
-    problem = data.problems(SquaredError(), bias=1.0)(0)
-    unit = data.target.unit(data.weighted)
+    problem = data.problems(bias=1.0)(0)
+    unit = data.loss.unit
     largest = np.abs(NUMBERS - mean)[WEIGHTS > 0].max()
     assert unit == (1.0 if dual else 2.0 ** np.ceil(np.log2(largest)))
     left = (NUMBERS - mean) / unit * (WEIGHTS > 0)
     np.testing.assert_allclose(per_row(data, problem.targets), left)
     np.testing.assert_allclose(per_row(data, problem.cost), WEIGHTS)
-    [total] = data.sums(SquaredError())
-    expected = 0.5 * np.sum(WEIGHTS * left**2)
-    assert total.value(np.zeros((1, data.rows.n_rows))) == pytest.approx(expected)
+    if not dual:
+        [total] = data.sums()
+        expected = 0.5 * np.sum(WEIGHTS * left**2)
+        assert total.value(np.zeros((1, data.rows.n_rows))) == pytest.approx(expected)
     found = Result(np.ones(3), 5.0, primal=3.0, dual=2.0, gap=1 / 3, n_iter=1, converged=True)
     [restored] = data.restored([found])
     np.testing.assert_allclose(restored.coef, unit)
@@ -256,18 +261,18 @@ def test_numbers_are_trained_less_their_mean(dual):
 
 def test_another_center_may_be_given():
     data = training_set(NUMBERS, dual=True)
-    fixed = NumberReader(fixed_center=7.0).read(NUMBERS, None)
-    problem = replace(data, target=fixed).problems(Hinge(), bias=1.0)(0)
+    loss = EpsilonInsensitive(fixed_center=7.0).fitted(Survey.of(NUMBERS))
+    problem = replace(data, response=Response(loss, NUMBERS)).problems(bias=1.0)(0)
     np.testing.assert_allclose(per_row(data, problem.targets), NUMBERS - 7.0)
     without = training_set(NUMBERS, dual=True, fit_intercept=False)
-    assert without.target.center(without.weighted) == 0.0
+    assert without.loss.center == 0.0
 
 
 def test_the_unit_of_a_path():
     for kinds, expected in ((DUAL, np.std(NUMBERS)), (NEWTON, 1.0)):
         assert Setting.prepare(clone(kinds["numbers"]), X, NUMBERS, None).path_unit == expected
         assert Setting.prepare(clone(kinds["classes"]), X, THREE, None).path_unit == 1.0
-    assert NumberReader().read(np.full(5, 3.0), None).spread == 1.0
+    assert EpsilonInsensitive().spread(np.full(5, 3.0)) == 1.0
 
 
 # -- which rows count ------------------------------------------------------------------------------
@@ -284,8 +289,8 @@ def test_within_a_fold_only_its_rows_count(name, weights):
     alone = training_set(y, own, dual=True, **params)
     np.testing.assert_array_equal(inside.weighted.weights, own)
     np.testing.assert_array_equal(inside.weighted.kept, own > 0)
-    for k in range(inside.outputs.n_outputs):
-        one, other = (data.problems(Hinge(), 1.0)(k) for data in (inside, alone))
+    for k in range(inside.loss.n_outputs):
+        one, other = (data.problems(1.0)(k) for data in (inside, alone))
         np.testing.assert_array_equal(per_row(inside, one.cost), per_row(alone, other.cost))
         if y is NUMBERS:
             found = per_row(inside, one.targets)
@@ -348,8 +353,8 @@ def test_fit_and_search_train_by_the_same_objects(name, dual, noted):
         *[("follow", TrainingSet)] * 3,
         ("fit", TrainingSet),
     ]
-    kinds = {type(data.outputs) for _, data, _ in noted}
-    assert kinds == {type(model._outputs)} == {type(search.best_estimator_._outputs)}
+    kinds = {type(data.loss) for _, data, _ in noted}
+    assert kinds == {type(model._loss)} == {type(search.best_estimator_._loss)}
     folds = [data.weighted.kept for what, data, _ in noted if what == "follow"]
     assert all(data.rows is noted[1][1].rows for what, data, _ in noted if what == "follow")
     np.testing.assert_array_equal(np.sum(folds, axis=0), 2)  # each is held out once
@@ -365,12 +370,12 @@ def test_chunks_are_trained_by_the_same_objects(name, noted):
     first = model._model
     model.partial_fit(X[40:], y[40:])
     (_, one, cold), (_, two, starts) = noted
-    assert type(one.outputs) is type(two.outputs) is type(model._outputs)
+    assert type(one.loss) is type(two.loss) is type(model._loss)
     assert cold is None
     assert all(start.proximal for start in starts)
     np.testing.assert_array_equal([start.coef for start in starts], first.parameters)
     center = first.intercept[0] if y is NUMBERS else 0.0
-    assert two.target.center(two.weighted) == center
+    assert two.loss.center == center
 
 
 def test_there_are_no_classes_before_a_fit():
@@ -385,7 +390,7 @@ def test_there_are_no_classes_before_a_fit():
 def test_a_chunk_of_another_kind_is_refused():
     model = AdditiveSVC(random_state=0, C=1.0).partial_fit(X, TWO == "yes", classes=[False, True])
     before = model.predict(X)
-    with pytest.raises(ValueError, match=r"another kind \(MultiLabel\).*\(Binary\)"):
+    with pytest.raises(ValueError, match=r"another kind \(multilabel\).*\(binary\)"):
         model.partial_fit(X, LABELS[:, :2])
     np.testing.assert_array_equal(model.predict(X), before)
 
@@ -427,6 +432,6 @@ def test_warnings_point_to_the_call(model):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_a_recipe_is_what_the_parameters_say(loss):
-    trainer = AdditiveSVC(loss=loss, C=3.0, intercept_scaling=2.0)._recipe().trainer
-    assert (trainer.loss, trainer.C, trainer.bias) == (LOSSES[loss], 3.0, 2.0)
+    recipe = AdditiveSVC(loss=loss, C=3.0, intercept_scaling=2.0)._recipe()
+    assert (recipe.loss.name, recipe.trainer.C, recipe.trainer.bias) == (loss, 3.0, 2.0)
     assert AdditiveSVR(fit_intercept=False, C=1.0)._recipe().trainer.bias == 0.0

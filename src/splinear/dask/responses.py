@@ -1,0 +1,72 @@
+"""Responses of parts, whose losses know what all rows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.dask.cluster import Cluster
+from splinear.dask.losses import RemoteSum
+from splinear.dask.reading import Survey, distinct_classes
+from splinear.losses.classes import ClassLoss
+from splinear.losses.survey import Survey as SurveyOfY
+from splinear.solvers.problems.loss_sums import LossSum
+from splinear.training.class_weights import ClassWeight, class_weights
+from splinear.training.response import Response
+from splinear.training.trainer import Recipe
+from splinear.training.weighted import WeightedRows
+
+__all__ = ["RemoteResponse", "common_response", "of_part"]
+
+
+def common_response(recipe: Recipe, found: Survey) -> Response:
+    """Return the response of all rows, without y; raise if the loss does not take some y."""
+    loss = recipe.loss
+    if loss.kind == "number":
+        loss, y = loss.read(np.array([found.of_y.least, found.of_y.most]))
+        return Response(loss.fitted(found.of_y), y[:0])
+    classes, _ = distinct_classes(np.concatenate(found.labels))
+    of_classes, y = loss.read(np.tile(classes, 2))  # twice: single ones cause a warning
+    assert isinstance(of_classes, ClassLoss)
+    weights = _resolved(recipe.class_weight, of_classes.known_classes, found)
+    return Response(of_classes, y[:0], weights)
+
+
+def of_part(common: Response, y: AnyArray) -> Response:
+    """Return the response of some rows."""
+    return replace(common, y=common.loss.numbers(y))
+
+
+def _resolved(weight: ClassWeight, classes: AnyArray, found: Survey) -> ClassWeight:
+    """Return the weight of every class as a dict."""
+    names = classes.tolist()
+    if weight is None:
+        return None
+    if weight == "balanced":
+        counts = np.array([found.classes[name] for name in names], dtype=np.float64)
+        each: Floats = counts.sum() / (len(classes) * counts)
+    else:
+        each = class_weights(weight, classes, np.arange(len(classes)), None)
+    return dict(zip(names, each.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteResponse(Response):
+    """The response of the rows of all workers; y is that of the sample."""
+
+    cluster: Cluster | None = None
+
+    def fitted(self, survey: Callable[[AnyArray], SurveyOfY]) -> RemoteResponse:
+        """Return the response itself, whose loss knows of all rows."""
+        del survey
+        return self
+
+    def sums(self, rows: WeightedRows) -> list[LossSum]:
+        """Return the sums of losses over all rows, or over local rows of the sample."""
+        if rows.rows.is_here or self.cluster is None:
+            return super().sums(rows)
+        likes = self.cluster.sample.sums
+        return [RemoteSum(like, self.cluster, k) for k, like in enumerate(likes)]

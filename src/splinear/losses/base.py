@@ -1,0 +1,322 @@
+"""The contract of a loss: what y may be, what a wrong score costs, and what a score means.
+
+A model is fitted by minimizing sum_i c_i value(y_i, f_i) plus penalties, with c_i the weight of row
+i and f_i = f(x_i) + offset_i its score. A class with `value`, `slope` and `curvature` is a loss of
+its own, which estimators take; all other members of `Loss` have defaults.
+
+`read` turns what a user gives as y into numbers, and finds the classes. `fitted` then tells the
+loss what predictions and solvers need to know of all y: for example their mean, which is subtracted
+before training and added to the intercept afterwards. `coded` returns y as the solvers see it.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from sklearn.metrics import d2_tweedie_score, r2_score
+
+from splinear._types import AnyArray, Floats
+from splinear.losses.curvature import Curvature, Diagonal
+from splinear.losses.survey import Survey
+from splinear.tables.target import target_numbers
+
+__all__ = ["SCORED", "Link", "Loss", "Offset", "Task", "power_of_two"]
+
+Self = TypeVar("Self", bound="Loss")
+
+Task = Literal["regression", "binary", "multiclass", "multilabel"]
+Link = Literal["identity", "log", "logistic", "softmax"]
+Offset: TypeAlias = "Floats | float | None"  # what is added to the scores of all rows
+
+LARGEST = 1e37  # absolute value of a target: some predictions are in single precision
+SCORED = 1e-150, 1e150  # range of predictions whose deviance can be computed
+ROUNDING = 1e-9  # relative error of predictions
+MOST_DOUBLINGS, MOST_HALVINGS = 60, 100  # of steps to the score whose slope is given
+
+
+class Loss:
+    """What a row costs, value(y, f), as a function of its target y and its score f.
+
+    Subclass it, give it `value`, `slope` and `curvature`, and pass an object to
+    ``AdditiveRegressor(loss=...)``. A frozen dataclass has its parameters as fields::
+
+        @dataclass(frozen=True)
+        class PseudoHuber(Loss):
+            width: float = 1.0
+            convex = True
+
+            def value(self, y, f):
+                return self.width * (np.hypot(self.width, f - y) - self.width)
+
+            def slope(self, y, f):
+                return self.width * (f - y) / np.hypot(self.width, f - y)
+
+            def curvature(self, y, f):
+                return self.width**3 / np.hypot(self.width, f - y) ** 3
+
+    y and f are arrays of shape (n,), and so is what is returned.
+
+    Attributes
+    ----------
+    name : str
+        The name in constructors and files; empty for a user's own loss.
+    kind : {"number", "class"}
+        What y holds.
+    task : {"regression", "binary", "multiclass", "multilabel"}
+        The same, once y has been read.
+    link : {"identity", "log", "logistic", "softmax"} or None
+        What makes a score of a prediction; None if scores are margins.
+    convex : bool
+        Whether `value` is convex in f. It is a promise, on which certificates rest: without it,
+        `certified_` is False.
+    likelihood : bool
+        Whether it is a negative log-likelihood, up to a constant, for weights of 1. Otherwise the
+        losses are divided by an estimated dispersion where smoothness is chosen.
+    quadratic : bool
+        Whether it equals its second-order Taylor series.
+    tied : bool
+        Whether a constant added to all scores of a row changes nothing.
+    power : float
+        The power of the mean to which the variance of y is proportional.
+    seen : Survey or None
+        What is known of y; None before `fitted`.
+    bytes_per_row : (int, int)
+        The memory for y as read, and for the copy that solvers see.
+    """
+
+    name: ClassVar[str] = ""
+    kind: ClassVar[Literal["number", "class"]] = "number"
+    link: ClassVar[Link | None] = "identity"
+    convex: bool = False
+    likelihood: ClassVar[bool] = False
+    quadratic: ClassVar[bool] = False
+    tied: ClassVar[bool] = False
+    power: float = 0.0
+    seen: Survey | None = None
+    bytes_per_row: ClassVar[tuple[int, int]] = (16, 8)
+
+    # -- how many scores -------------------------------------------------------------------------
+
+    @property
+    def task(self) -> Task:
+        """What y holds, once it has been read."""
+        return "regression"
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores per row that are trained together."""
+        return 1
+
+    @property
+    def n_problems(self) -> int:
+        """Number of unrelated problems: labels, or classes against the rest."""
+        return 1
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return self.n_problems * self.n_scores
+
+    def label(self, output: int) -> object:
+        """Return the class or label of an output; None if there is only one."""
+        del output
+        return None
+
+    # -- what y may be ---------------------------------------------------------------------------
+
+    def allows(self, y: Floats) -> AnyArray:
+        """Return whether each number may be a target."""
+        return np.isfinite(y)
+
+    needs: ClassVar[str] = "y must be finite"  # what `allows` asks for, in words
+
+    def read(self, y: AnyArray, kept: AnyArray | None = None) -> tuple[Loss, AnyArray]:
+        """Return the loss and y as numbers; raise if a row with a weight (`kept`) has a wrong one.
+
+        Rows without weight get the largest of the others' numbers where theirs is not allowed.
+        """
+        values = target_numbers(y, kept)
+        used = values if kept is None else values[kept]
+        largest = float(np.abs(used).max())
+        if largest > LARGEST:
+            raise ValueError(
+                f"Targets of up to {largest:.2g} are too large for single precision, in which some "
+                f"predictions are computed; divide y to have at most {LARGEST:g}."
+            )
+        allowed = self.allows(values)
+        if kept is not None and not allowed.all():
+            values = np.where(kept, values, used.max())
+            allowed |= ~kept
+        if not allowed.all():
+            row = int(np.argmin(allowed))
+            raise ValueError(f"{self.needs}; y is {values[row]:g} in row {row}.")
+        return self, values
+
+    def numbers(self, y: AnyArray) -> AnyArray:
+        """Return y that has been read before, or parts of it, as numbers."""
+        return np.asarray(y, dtype=np.float64)
+
+    def fitted(self: Self, survey: Survey) -> Self:
+        """Return the loss with what is known of y as numbers; raise if they cannot be learned."""
+        found = copy(self)
+        object.__setattr__(found, "seen", survey)  # dataclasses are frozen
+        return found
+
+    @property
+    def center(self) -> float:
+        """The score that solvers take for 0: the mean of y, or the logarithm of the largest y.
+
+        Their scores are small then, and digits are not lost; under a log link, targets that are all
+        equal are fitted exactly.
+        """
+        if self.seen is None:
+            return 0.0
+        if self.link == "log":
+            return float(np.log(self.seen.most)) if self.seen.most > 0.0 else 0.0
+        return self.seen.mean if self.link == "identity" else 0.0
+
+    @property
+    def unit(self) -> float:
+        """The solvers' unit of scores: for numbers, a power of 2 above the distances to their mean.
+
+        Multiplication by it is exact, and squares neither overflow nor underflow.
+        """
+        if self.seen is None or self.link != "identity":
+            return 1.0
+        return power_of_two(np.array([self.seen.least, self.seen.most]) - self.center)
+
+    @property
+    def farthest(self) -> float:
+        """The largest change of a score over which the loss is compared with a parabola."""
+        return 3.0 if self.link == "log" else np.inf  # exp grows fast
+
+    @property
+    def least_dispersion(self) -> float:
+        """The smallest dispersion: that of one event, for counts."""
+        return 0.0
+
+    def coded(self, y: AnyArray, offset: Offset) -> tuple[AnyArray, Offset]:
+        """Return y, and what is to be added to the solvers' scores times `unit` for its loss."""
+        if not self.center:
+            return y, offset
+        return y, self.center if offset is None else offset + self.center
+
+    def spread(self, y: AnyArray) -> float:
+        """Return the scale of the scores, in which values of C are given on a path."""
+        del y
+        return 1.0
+
+    # -- what a score costs ----------------------------------------------------------------------
+
+    def value(self, y: AnyArray, f: Floats) -> Floats:
+        """Return the loss of every row, (n,)."""
+        raise NotImplementedError(f"{type(self).__name__} must define value(y, f).")
+
+    def slope(self, y: AnyArray, f: Floats) -> Floats:
+        """Return the first derivatives with respect to f."""
+        raise NotImplementedError(f"{type(self).__name__} must define slope(y, f).")
+
+    def curvature(self, y: AnyArray, f: Floats) -> Floats:
+        """Return the second derivatives with respect to f, at least 0."""
+        raise NotImplementedError(f"{type(self).__name__} must define curvature(y, f).")
+
+    def evaluate(self, y: AnyArray, F: Floats, cost: Floats) -> tuple[Floats, Floats, Curvature]:
+        """Return values (n,), slopes and curvatures of scores F (n_scores, n), times cost (n,)."""
+        f = F[0]
+        slopes, bends = cost * self.slope(y, f), cost * self.curvature(y, f)
+        return cost * self.value(y, f), slopes[None], Diagonal(bends[None])
+
+    def values(self, y: AnyArray, F: Floats) -> Floats:
+        """Return the values (n,) of scores F (n_scores, n)."""
+        return self.value(y, F[0])
+
+    def cautious(self, y: AnyArray, F: Floats, cost: Floats) -> Curvature:
+        """Return a larger curvature for rows whose loss is far from a parabola.
+
+        Where a loss is nearly straight, a Newton step would be far too long.
+        """
+        return self.evaluate(y, F, cost)[2]
+
+    def gap(self, y: AnyArray, F: Floats, R: Floats) -> Floats:
+        """Return value(y, f) + conjugate(y, r) - r f for each row; infinite if r is no slope.
+
+        F and R are (n_scores, n). It is at least 0, and 0 where r is the slope at f. Sums of gaps
+        are proofs, so an override must not be smaller than the truth, and nothing should cancel in
+        it. The default is for a convex loss of one score; it finds the score whose slope is r.
+        """
+        if not self.convex:
+            return np.full(F.shape[1], np.inf)
+        return _bounded_gap(self, y, F[0], R[0])
+
+    def shift(self, y: AnyArray, f: Floats, cost: Floats) -> float | None:
+        """Return the constant that minimizes sum c value(y, f + constant); None if no formula."""
+        del y, f, cost
+        return None
+
+    # -- what a score means ----------------------------------------------------------------------
+
+    def predict(self, scores: Floats) -> AnyArray:
+        """Return predictions (n_rows,) of scores (n_rows, n_outputs): scores, or exp(scores)."""
+        if self.link != "log":
+            return scores[:, 0]
+        ends = np.finfo(np.float64)  # none is 0 or infinite
+        return np.clip(np.exp(np.clip(scores[:, 0], -800.0, 709.0)), ends.tiny, ends.max)
+
+    def score_name(self, target: str) -> str:
+        """Return the name of what the score is, given the name of the target."""
+        return f"log of {target}" if self.link == "log" else target
+
+    def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
+        """Return the share of the variance or deviance of y that is explained, at most 1.
+
+        Under a log link and for a constant y it is 1 if the predictions equal it, and 0 otherwise.
+        """
+        if self.link != "log":
+            return float(r2_score(y, predicted, sample_weight=weights))
+        y, mu = np.asarray(y), np.clip(predicted, *SCORED)
+        if len(y) == len(mu) > 1 and np.all(y == y[0]):
+            return float(np.allclose(y, mu, rtol=ROUNDING, atol=0.0))
+        return float(d2_tweedie_score(y, mu, sample_weight=weights, power=self.power))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what a file needs besides the name to make the loss again, as numbers."""
+        return {}
+
+
+def power_of_two(values: Floats) -> float:
+    """Return the least power of 2 above the absolute values."""
+    return float(np.exp2(np.frexp(np.abs(values).max())[1]))
+
+
+def _bounded_gap(loss: Loss, y: AnyArray, f: Floats, r: Floats) -> Floats:
+    """Return an upper bound of the gap of a convex loss, from its values and slopes alone.
+
+    conjugate(y, r) = max_g r g - value(y, g) is concave in g. Between a and b with slope(a) <= r <=
+    slope(b) it is at most r a - value(y, a) + (r - slope(a)) (b - a), and the same from b. Doubling
+    steps from f find such bounds, and halving moves them together.
+    """
+    near = np.asarray(f, dtype=np.float64)
+    sign = np.sign(r - loss.slope(y, near))
+    searched = sign != 0.0
+    far, unbounded, step = near.copy(), searched.copy(), np.ones_like(near)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(MOST_DOUBLINGS):
+            if not unbounded.any():
+                break
+            far = np.where(unbounded, f + sign * step, far)
+            unbounded &= sign * (r - loss.slope(y, far)) > 0.0
+            near, step = np.where(unbounded, far, near), 2.0 * step
+        for _ in range(MOST_HALVINGS):
+            middle = 0.5 * (near + far)
+            if not np.any(searched & (middle != near) & (middle != far)):
+                break
+            short = sign * (r - loss.slope(y, middle)) > 0.0
+            near, far = np.where(short, middle, near), np.where(short, far, middle)
+        width, bounds = far - near, []
+        for at, to in ((near, width), (far, -width)):
+            bounds.append(r * at - loss.value(y, at) + (r - loss.slope(y, at)) * to)
+        gap = loss.value(y, f) - r * f + np.minimum(*bounds)
+    gap = np.where(searched, np.maximum(gap, 0.0), 0.0)
+    return np.where((searched & unbounded) | np.isnan(gap), np.inf, gap)

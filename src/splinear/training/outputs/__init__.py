@@ -1,1 +1,0 @@
-"""What y holds and what scores stand for: classes, labels or numbers."""
