@@ -14,7 +14,8 @@ import pytest
 
 import splinear
 from splinear import terms
-from splinear.solvers.newton import hessian, whole_hessian
+from splinear.objective import whole_hessian
+from splinear.solvers import newton
 from splinear.solvers.reml import choosing
 from splinear.solvers.rows import memory
 from splinear.terms.base import LEAST_BINS, Advice
@@ -180,8 +181,8 @@ def test_numbers_are_those_of_the_code() -> None:
         ],
         "docs/mathematics.md": [
             f"fewer than {whole_hessian.MAX_DENSE:,} coefficients",
-            f"more than {2 * hessian.FIRST_SAMPLE:,} rows",
-            f"at first of {hessian.FIRST_SAMPLE:,} rows",
+            f"more than {2 * newton.FIRST_SAMPLE:,} rows",
+            f"at first of {newton.FIRST_SAMPLE:,} rows",
             f"fewer than {choosing.WIDE} terms",
             f"({choosing.ROWS_PER_LEVEL} rows per level",
             f"no more than {choosing.FEW_ROWS} rows per term",

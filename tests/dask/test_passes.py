@@ -16,7 +16,7 @@ from splinear.dask import DaskAdditiveClassifier
 from splinear.dask.expressions import PART, Apply, Call, RowValues, Scores
 from splinear.dask.losses import RemoteSum
 from splinear.dask.passes import RemoteRows
-from splinear.solvers.newton.passes import RowPasses
+from splinear.objective.rows import Rows
 from splinear.solvers.rows.training_rows import TrainingRows
 
 pytestmark = pytest.mark.dask
@@ -29,7 +29,7 @@ def members(kind: type) -> set[str]:
 
 @pytest.mark.parametrize("rows", [TrainingRows, RemoteRows])
 def test_both_kinds_of_rows_have_all_passes(rows):
-    asked = {name for name in vars(RowPasses) if not name.startswith("_")}
+    asked = {name for name in vars(Rows) if not name.startswith("_")}
     assert asked <= members(rows)
 
 

@@ -11,7 +11,7 @@ from splinear import AdditiveClassifier
 from splinear.devices import steps, whole
 from splinear.devices.frame import Frame
 from splinear.devices.rows import DeviceRows
-from splinear.solvers.newton import descent as newton
+from splinear.solvers import newton
 from splinear.terms import Category, Spline
 
 
@@ -63,15 +63,15 @@ def test_a_step_is_where_the_model_is_least(points):
         space, curvature, gradient = again.args[1:]
         aim = newton.Aim(1e-5, 0.0, False)
         step = again(np.inf, watch, aim)
-        scores = space.scores(step.to)
+        scores = space.scores(step.vector)
         np.testing.assert_allclose(np.asarray(step.scores), np.asarray(scores), atol=1e-6)
-        left = gradient + space.stiffen(step.to) + space.sums(curvature.times(scores))
+        left = gradient + space.penalty_gradient(step.vector) + space.sums(curvature.times(scores))
         sent = made.frame.sent(left)
         sent[:, -1] = 0.0
         first = made.frame.sent(gradient)
         sizes = [float((r * made.preconditioned(r)).sum()) for r in (sent, first)]
         assert sizes[0] <= 1e-7 * sizes[1]
-        decrease = -0.5 * float((gradient * step.to).sum())
+        decrease = -0.5 * float((gradient * step.vector).sum())
         assert step.decrease == pytest.approx(decrease, rel=1e-3)
         short = again(0.5 * step.length, watch, aim)
         assert short.at_edge
@@ -89,7 +89,7 @@ def test_vectors_are_leveled_as_elsewhere(points):
     found = frame.returned(frame.leveled(frame.sent(theta)))
     np.testing.assert_allclose(found, space.leveled(theta), atol=1e-12)
     pulled = frame.returned(frame.sent(theta) @ frame.stiffness)
-    np.testing.assert_allclose(pulled, space.stiffen(theta), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(pulled, space.penalty_gradient(theta), rtol=1e-9, atol=1e-9)
 
 
 def test_large_matrices_are_not_made(points, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 from splinear import AdditiveClassifier
 from splinear.devices import steps, whole
-from splinear.solvers.newton import hessian
+from splinear.objective import model as quadratic
 from splinear.terms import Category, Spline
 
 
@@ -20,7 +20,7 @@ def products(request, monkeypatch):
     counts = {}
     if not request.param:
         monkeypatch.setattr(whole, "MOST_ENTRIES", 1)
-    for kind in (hessian._Banded, hessian._Dense, hessian._Inverse):
+    for kind in (quadratic.Banded, quadratic.Dense, quadratic.Inverted):
         plain, counts[kind.__name__] = kind.precondition, 0
 
         def counted(self, theta, plain=plain, name=kind.__name__):
@@ -32,7 +32,7 @@ def products(request, monkeypatch):
 
     def noted(self, residual):
         assert request.param
-        counts["_Inverse"] += 1
+        counts["Inverted"] += 1
         return there(self, residual)
 
     monkeypatch.setattr(steps.DesignSteps, "preconditioned", noted)
@@ -51,8 +51,8 @@ def test_classes_take_few_products(on_backend, products):
     X, y = classes()
     model = AdditiveClassifier(C=0.3, device="cuda", random_state=0, tol=1e-4).fit(X, y)
     assert model.certified_
-    assert products["_Inverse"] > 0 == products["_Banded"]
-    of_inverse = products["_Inverse"]
+    assert products["Inverted"] > 0 == products["Banded"]
+    of_inverse = products["Inverted"]
     here = AdditiveClassifier(C=0.3, random_state=0, tol=1e-4).fit(X, y)
     assert model.objective_ == pytest.approx(here.objective_, rel=2e-4)
     assert of_inverse < 40
@@ -70,7 +70,7 @@ def test_gaps_and_levels(on_backend, products):
     }
     there = AdditiveClassifier(device="cuda", **made).fit(X, y)
     assert there.certified_
-    assert 0 < products["_Inverse"] < 60
+    assert 0 < products["Inverted"] < 60
     here = AdditiveClassifier(**made).fit(X, y)
     assert there.objective_ == pytest.approx(here.objective_, rel=2e-4)
 
@@ -96,4 +96,4 @@ def test_matrices_that_cannot_be_factored_leave_it_to_blocks(on_backend, product
     X, y = classes(900)
     model = AdditiveClassifier(C=0.3, device="cuda", random_state=0).fit(X, y)
     assert model.certified_
-    assert products["_Banded"] > 0
+    assert products["Banded"] > 0

@@ -15,8 +15,8 @@ from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup
 from splinear.model.grouping import split_by
 from splinear.model.layout import Layout
+from splinear.objective.blocks import penalized_bands
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_matrix
-from splinear.solvers.newton.banded import penalized_bands
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 

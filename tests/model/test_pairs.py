@@ -11,7 +11,7 @@ from splinear.model.chains import Chain
 from splinear.model.factoring import pair_variances
 from splinear.model.layout import Layout
 from splinear.model.pairs import SHARED, PairGroup, surfaces
-from splinear.solvers.newton.pair_blocks import SurfaceBlocks
+from splinear.objective.blocks import SurfaceBlocks
 from splinear.solvers.rows.pair_rows import PairRows
 
 SHAPES = [(2, 2), (3, 2), (5, 4), (4, 4)]

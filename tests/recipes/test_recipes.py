@@ -18,7 +18,7 @@ from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.model.layout import Layout
-from splinear.solvers.newton import descent as newton
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from splinear.solvers.newton.arrow import Arrow
-from splinear.solvers.newton.iterate import Space
+from splinear.objective.blocks import Arrow
+from splinear.objective.space import Space
 from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 

@@ -7,11 +7,10 @@ import pytest
 
 from splinear.curves.basis import BSplineBasis
 from splinear.losses import Logistic
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton import hessian
-from splinear.solvers.newton.calibration import Calibration
-from splinear.solvers.newton.iterate import begin
-from splinear.solvers.newton.part import Part
+from splinear.objective.calibration import Calibration
+from splinear.objective.model import Part
+from splinear.objective.objective import Objective
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -69,9 +68,9 @@ def test_passes_and_the_whole_matrix_agree(mixed, on_code_grid):
     X, layout = mixed(0, 300)
     X = on_code_grid(X, layout)
     rows, total = posed(X, layout, X[:, 0] > np.nanmedian(X[:, 0]), 40)
-    at = begin(rows, total, 1)
-    models = [hessian.Chooser(at, way).model(at) for way in ("banded", "dense")]
-    assert [type(model).__name__ for model in models] == ["_Banded", "_Dense"]
+    at = Objective.of(rows, total, 1).begin()
+    models = [newton.Chooser(at, way).model(at) for way in ("banded", "dense")]
+    assert [type(model).__name__ for model in models] == ["Banded", "Dense"]
     assert any(own.any() for own in models[0].calibration.blocks[0])
     direction = np.random.default_rng(1).normal(size=at.theta.shape)
     direction = at.space.leveled(direction * np.append(at.space.used, 1.0))
@@ -95,7 +94,7 @@ def test_a_sample_will_do_where_it_does_not_reach_the_tails(way, curves, monkeyp
     stopping = Stopping(tol=1e-3)
 
     def rows_of_products() -> list[int]:
-        states = list(newton.descend(begin(rows, total, 1), stopping, way))
+        states = list(newton.descend(Objective.of(rows, total, 1).begin(), stopping, way))
         assert states[-1].is_converged(stopping.tol)
         return [state.n_product for state in states[1:]]
 

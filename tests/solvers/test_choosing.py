@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from splinear.curves.basis import BSplineBasis
 from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.model.layout import Layout
-from splinear.solvers.newton import descent as newton
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.reml import choosing

@@ -9,7 +9,8 @@ from written_out import explicit
 
 from splinear import AdditiveRegressor
 from splinear.losses import Logistic, Softmax, SquaredError
-from splinear.solvers.newton import descent as newton
+from splinear.objective.objective import Objective
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -225,7 +226,7 @@ def test_every_gap_on_the_way_is_true(data):
         total = Separable(place(rows, problem))
         A = constraints(layout, dict.fromkeys(range(3), shape))
         best = by_scipy(explicit(layout, X), A, losses_of(problem, Logistic()))
-        first = newton.begin(rows, total, 1)
+        first = Objective.of(rows, total, 1).begin()
         gaps = [(at.value, at.gap) for at in newton.descend(first, TIGHT, "banded")]
         assert len(gaps) > 1
         for value, gap in gaps:

@@ -12,10 +12,12 @@ from written_out import explicit, primal, weights_of
 
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
+from splinear.objective import whole_hessian
+from splinear.objective.objective import Objective
+from splinear.objective.point import Point
+from splinear.objective.step import Step
+from splinear.solvers import newton
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton import hessian, whole_hessian
-from splinear.solvers.newton.path import newton_path
 from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Start, Stopping
 from splinear.solvers.problems.watch import Watch
@@ -459,7 +461,7 @@ def test_costs_from_tiny_to_huge(way, make_problem):
 def test_a_sample_of_rows_preconditions(loss, basis, make_problem, monkeypatch):
     """The optimum is that of all rows, however few the Hessian was formed from."""
     X, layout, problem = make_problem(loss, basis, seed=12, n=400)
-    monkeypatch.setattr(hessian, "ROWS_PER_COEFFICIENT", 2)
+    monkeypatch.setattr(newton, "ROWS_PER_COEFFICIENT", 2)
     sampled = solve(X, layout, problem, way="dense")
     assert sampled.primal == pytest.approx(solve(X, layout, problem, way="banded").primal)
     assert sampled.converged
@@ -472,8 +474,8 @@ def test_products_may_go_through_a_sample(loss, basis, way, make_problem, monkey
     """At first; near the optimum all rows count."""
     X, layout, problem = make_problem(loss, basis, seed=17, n=300)
     whole = solve(X, layout, problem, way=way)
-    monkeypatch.setattr(hessian, "FIRST_SAMPLE", 60)
-    monkeypatch.setattr(hessian, "ROWS_PER_COEFFICIENT", 1)
+    monkeypatch.setattr(newton, "FIRST_SAMPLE", 60)
+    monkeypatch.setattr(newton, "ROWS_PER_COEFFICIENT", 1)
     sampled = solve(X, layout, problem, way=way)
     assert sampled.converged
     assert sampled.certified
@@ -499,7 +501,7 @@ def test_a_sum_of_squares_of_few_columns_takes_few_products(exact, curves, monke
     ones = np.ones(len(X), dtype=np.int8)
     problem = Problem(ones, SquaredError(), 1.0, 1.0, targets=y - y.mean())
     products = []
-    monkeypatch.setattr(hessian.Chooser, "note", lambda _, n: products.append(n))
+    monkeypatch.setattr(newton.Chooser, "note", lambda _, n: products.append(n))
     found = solve(X, layout, problem, Stopping(tol=1e-3, max_iter=50), exact=exact)
     assert found.converged
     assert sum(products) <= 3
@@ -507,13 +509,13 @@ def test_a_sum_of_squares_of_few_columns_takes_few_products(exact, curves, monke
 
 def test_the_dense_way_is_for_few_coefficients(make_problem, monkeypatch):
     made = []
-    real = hessian._Dense
+    real = newton.Dense
 
     def watched(*arguments):
         made.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(hessian, "_Dense", watched)
+    monkeypatch.setattr(newton, "Dense", watched)
     X, layout, problem = make_problem(SquaredError())
     solve(X, layout, problem)
     assert made
@@ -534,7 +536,7 @@ def test_every_point_of_a_path_is_a_cold_fit(loss, basis, make_problem):
     X, layout, problem = make_problem(loss, basis, seed=18)
     made, placed = prepare(X, layout, problem, TIGHT)
     Cs = [0.01, 0.1, 1.0, 0.3, 0.3]
-    path = newton_path(made, Separable(placed), Cs, TIGHT)
+    path = newton.follow_path(made, Separable(placed), Cs, TIGHT)
     for C, (found,) in zip(Cs, path, strict=True):
         cold = solve(X, layout.scaled(C), problem)
         assert found.primal == pytest.approx(cold.primal, rel=1e-9)
@@ -548,7 +550,9 @@ def test_a_path_of_several_outputs(multinomial):
     X, layout, labels, cost = multinomial()
     made = TrainingRows.prepare(open_table(X), layout, exact=True)
     total = Summed(Softmax(np.arange(4)), made.place(labels), made.place(cost))
-    for C, found in zip([0.1, 2.0], newton_path(made, total, [0.1, 2.0], TIGHT), strict=True):
+    for C, found in zip(
+        [0.1, 2.0], newton.follow_path(made, total, [0.1, 2.0], TIGHT), strict=True
+    ):
         cold = solve_softmax(X, layout.scaled(C), labels, cost)
         assert len(found) == 4
         assert found[0].primal == pytest.approx(cold[0].primal, rel=1e-9)
@@ -559,7 +563,7 @@ def test_a_path_that_is_stopped_is_shorter(make_problem):
     watch = Watch(tell=lambda progress: True)
     stopping = Stopping(tol=1e-12, watch=watch)
     made, placed = prepare(X, layout, problem, stopping)
-    assert len(newton_path(made, Separable(placed), [1.0, 2.0], stopping)) == 1
+    assert len(newton.follow_path(made, Separable(placed), [1.0, 2.0], stopping)) == 1
 
 
 # -- how a fit ends ------------------------------------------------------------------------------
@@ -601,15 +605,16 @@ def test_an_error_in_the_callback_stops_it_and_is_kept(kind, make_problem):
     assert found.primal == pytest.approx(value_of(found, X, layout, problem), rel=1e-9)
 
 
-def test_a_step_that_led_astray_raises_the_curvature_of_the_rows_that_did():
+def test_a_step_that_led_astray_raises_the_curvature_of_the_rows_that_did(curves):
     """Two rows are sure and would be carried to the wrong side; the model cannot see that."""
     total = Separable(Problem(np.ones(60), Logistic(), 1.0, 1.0))
     F, D = np.full((1, 60), 30.0), np.zeros((1, 60))
     D[0, :2] = -60.0
-    point = object.__new__(newton.Iterate)
-    point.total, point.F, point.extra, point.n_raised = total, F, None, 0
-    point.is_cautious = False
-    raised = point.raised(D)
+    X = np.linspace(0.0, 1.0, 60)[:, None]
+    rows = TrainingRows.prepare(open_table(X), curves(X, BSplineBasis(1, 3)), exact=True)
+    objective = Objective.of(rows, total, 1)
+    point = Point(objective, objective.space.zeros(), F, free=False)
+    raised = point.raised(Step(objective.space.zeros(), D))
     assert (raised.extra[:2] > 0).all()
     assert (raised.extra[2:] == 0).all()
     rise = total.each(F + D) - total.each(F)

@@ -12,7 +12,8 @@ from written_out import explicit
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
-from splinear.solvers.newton import descent as newton
+from splinear.objective.objective import Objective
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -227,7 +228,7 @@ def test_a_step_proves_more_than_the_gradient_at_its_end(curves):
         layout = curves(X, BSplineBasis(1, 8)).scaled(1e2)
         rows = TrainingRows.prepare(open_table(X), layout, exact=True)
         problem = Problem(rows.place(np.where(y, 1, -1).astype(np.int8)), Logistic(), 1.0, 1.0)
-        first = newton.begin(rows, Separable(problem), 1)
+        first = Objective.of(rows, Separable(problem), 1).begin()
         best = least(explicit(layout, X), losses_of("logistic", y), 1)
         for at in newton.descend(first, Stopping(tol=1e-8, max_iter=100)):
             for share in (0.5, 0.8):

@@ -11,7 +11,7 @@ from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.losses import Logistic, Softmax, SquaredError
-from splinear.solvers.newton.banded import penalized_bands
+from splinear.objective.blocks import penalized_bands
 from splinear.solvers.problems.loss_sums import Separable, Summed
 from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.problems.units import Units

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from splinear.losses import Logistic, SquaredError
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.hessian import Chooser
-from splinear.solvers.newton.iterate import Iterate, Space
-from splinear.solvers.newton.steps import Aim
+from splinear.objective.model import conjugate_gradients
+from splinear.objective.objective import Objective
+from splinear.objective.space import Space
+from splinear.objective.step import Aim
+from splinear.solvers.newton import Chooser
 from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.problem import Problem
 from splinear.solvers.problems.watch import Watch
@@ -37,7 +38,7 @@ def points(mixed, request):
         total, space = Separable(problem, bias=bias), Space(rows, 1, n_threads, bias)
         theta = 0.1 * np.random.default_rng(1).normal(size=space.zeros().shape)
         theta[0, :-1] *= space.used
-        return Iterate(space, total, theta, space.scores(theta))
+        return Objective(space, total).at(theta)
 
     return at
 
@@ -48,13 +49,13 @@ def both(at, radius=np.inf, accuracy=1e-4, gap=0.0, n=N_ROWS):
     chooser.n_product = n
     model, aim = chooser.model(at), Aim(accuracy, gap, at.total.is_quadratic)
     found = model.least(at.gradient, radius, Watch(), aim)
-    expected = newton._conjugate_gradients(model, at.gradient, radius, Watch(), aim)
+    expected = conjugate_gradients(model, at.gradient, radius, Watch(), aim)
     return found, expected, model
 
 
 def is_same(found, expected):
-    size = np.abs(expected.to).max()
-    np.testing.assert_allclose(found.to, expected.to, rtol=1e-6, atol=1e-7 * size)
+    size = np.abs(expected.vector).max()
+    np.testing.assert_allclose(found.vector, expected.vector, rtol=1e-6, atol=1e-7 * size)
     assert (found.n_products, found.at_edge) == (expected.n_products, expected.at_edge)
     for name in ("decrease", "length", "left"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-6)
@@ -70,7 +71,7 @@ def test_it_is_what_products_lead_to(points, loss):
     is_same(found, expected)
     assert found.n_products > 3
     assert found.scores.shape == (1, N_ROWS)
-    left = at.gradient + model.times(found.to.copy())[1]
+    left = at.gradient + model.times(found.vector.copy())[1]
     assert np.abs(left[:, :-1]).max() < 0.01 * np.abs(at.gradient[:, :-1]).max()
 
 
@@ -100,7 +101,7 @@ def test_a_sample_of_the_rows(points):
 def test_threads_change_no_bit(points, n_threads):
     one, *_ = both(points(Logistic()))
     many, *_ = both(points(Logistic(), n_threads))
-    np.testing.assert_array_equal(many.to, one.to)
+    np.testing.assert_array_equal(many.vector, one.vector)
     np.testing.assert_array_equal(many.scores, one.scores)
     assert (many.decrease, many.left, many.length) == (one.decrease, one.left, one.length)
 
@@ -124,7 +125,7 @@ def test_it_can_be_stopped(mixed, raises):
     y = np.tile(np.array([1, -1], dtype=np.int8), rows.n_rows // 2)
     total = Separable(Problem(y, Logistic(), 1.0, 1.0, bias=1.0))
     space = Space(rows, 1, 1)
-    at = Iterate(space, total, space.zeros(), space.zero_scores())
+    at = Objective(space, total).zero()
     chooser = Chooser(at, "banded")
     chooser.n_product = rows.n_rows
     model, aim, watch = chooser.model(at), Aim(0.0, 0.0, False), Impatient()

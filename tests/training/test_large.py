@@ -28,7 +28,7 @@ from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup
-from splinear.solvers.newton import hessian
+from splinear.solvers import newton
 from splinear.solvers.rows.disk import codes_on_disk
 from splinear.solvers.rows.memory import (
     BytesPerRow,
@@ -233,7 +233,7 @@ def test_newton_in_blocks_takes_other_samples_to_the_same_optimum():
         model = AdditiveClassifier(Spline(10), C=1.0, random_state=0)
         model._plan_memory = lambda *args, plan=plan, **options: plan
         objectives.append(model.fit(X, Y).objective_)
-    assert len(X) > 2 * hessian.FIRST_SAMPLE
+    assert len(X) > 2 * newton.FIRST_SAMPLE
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-3)
 
 

@@ -25,8 +25,10 @@ from splinear.dask.reading import TableReader
 from splinear.dask.steps import WithSurfaces, WithTable, WithValues
 from splinear.dask.surfaces import RemotePairs
 from splinear.losses.curvature import Curvature
+from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, split_blocks
+from splinear.objective.rows import ThinnedProducts
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.memory import MemoryPlan
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -54,6 +56,7 @@ class RemoteRows:
     pairs: RemotePairs | None = None
 
     is_here = False
+    inverts = False
     is_on_disk = False
     value_price = 2.0
     plan = MemoryPlan()
@@ -128,6 +131,13 @@ class RemoteRows:
         del n_threads
         n = min(n, self.n_sampled)
         return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))
+
+    def inverse(self, *at: object) -> None:
+        """Return None: solvers precondition these rows by those of the sample."""
+
+    def thinned(self, how: Thinned, n: int, n_threads: int) -> ThinnedProducts:
+        """Return the function of `TrainingRows.thinned` for rows of the sample."""
+        return self.first(n).thinned(how, n, n_threads)
 
     def scores(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return the scores of all rows, as a lazy array."""

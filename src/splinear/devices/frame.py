@@ -12,8 +12,8 @@ from splinear._types import AnyArray, Floats
 from splinear.devices.backend import Backend, DeviceArray
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.solvers.newton.iterate import Space
-from splinear.solvers.newton.whole_hessian import numbered, penalty_entries
+from splinear.objective.space import Space
+from splinear.objective.whole_hessian import numbered, penalty_entries
 
 __all__ = ["Frame"]
 
@@ -58,7 +58,7 @@ class Frame:
         return out
 
     def leveled(self, there: DeviceArray) -> DeviceArray:
-        """Apply `solvers.newton.iterate.Space.leveled` to a vector."""
+        """Apply `objective.space.Space.leveled` to a vector."""
         if self.centering is not None:
             there = self.centering @ there
         return there if self.levels is None else there @ self.levels.moving
@@ -94,7 +94,7 @@ def _stiffness(backend: Backend, space: Space, n: int) -> DeviceArray:
     summed = sparse.coo_array((values, (rows, columns)), shape=(n, n)).tocsr().tocoo()
     out = backend.zeros((n * n,))
     at = np.append(summed.row.astype(np.int64) * n + summed.col, n * n - 1)
-    out[backend.array(at)] = backend.array(np.append(summed.data, space.stiffness_of_b))
+    out[backend.array(at)] = backend.array(np.append(summed.data, space.precision_of_b))
     return out.reshape(n, n)
 
 

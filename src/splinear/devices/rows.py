@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -23,8 +23,8 @@ from splinear.model.chains import Chain
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
-from splinear.solvers.newton.iterate import Space
-from splinear.solvers.newton.passes import Inverse, RowPasses
+from splinear.objective.rows import Inverse, Rows, ThinnedProducts
+from splinear.objective.space import Space
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.coding import copied_codes, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
@@ -81,6 +81,7 @@ class DeviceRows:
 
     is_here = False
     is_on_disk = False
+    inverts = True
     n_sampled = 0  # products with the Hessian use all rows
     value_price = 0.02  # relative cost of a value in a pass; 2 for the core
 
@@ -272,14 +273,15 @@ class DeviceRows:
         """Return the inverse of each output's Hessian, computed on the device from first rows."""
         if self.pairs is None:
             return self.inverses.at(self.cells, space, curvature, blocks)
-        of_curves = space.over(cast(RowPasses, self.without_pairs()))
+        of_curves = space.over(cast(Rows, self.without_pairs()))
         return self.inverses.at(self.cells, of_curves, curvature, blocks, steps=False)
 
-    def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:
+    def thinned(self, how: Thinned, n: int, n_threads: int) -> ThinnedProducts:
         """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n,).
 
         t_i are the values of the thinned functions in row i, and a one.
         """
+        del n_threads
         return thinned_products(self.backend, [own.first(n) for own in self.cells], how)
 
     def on_values(self, parameters: Floats, R: Floats, n_threads: int) -> tuple[Floats, Floats]:

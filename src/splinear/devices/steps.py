@@ -1,6 +1,6 @@
 """Newton steps computed on a device, if the functions of all rows fit in one matrix.
 
-`solvers.newton.descent.solve` makes passes over codes: many small calls, with vectors copied to and
+`objective.model` makes passes over codes: many small calls, with vectors copied to and
 from the device. Here these are a few matrix products. The products and the step are in single
 precision; the scores of the step, and so all proofs, come from a pass over the rows. Intercepts are
 solved for like other parameters, and at the end set to the minimum of the quadratic model.
@@ -18,8 +18,8 @@ from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, DeviceArray
 from splinear.devices.frame import Frame
 from splinear.losses.curvature import Curvature
-from splinear.solvers.newton.iterate import Space, dot
-from splinear.solvers.newton.steps import ENOUGH, MAX_CG, Aim, Length, Step
+from splinear.objective.space import Space, dot
+from splinear.objective.step import ENOUGH, MAX_CG, Aim, Length, Step
 from splinear.solvers.problems.watch import Watch
 
 __all__ = ["DesignSteps", "DeviceInverse"]
@@ -39,6 +39,9 @@ class DeviceInverse:
     def times(self, theta: Floats) -> Floats:
         """Return the product of the inverses and theta (n_outputs, n_parameters + 1)."""
         return self.frame.returned(self.times_there(self.frame.sent(theta)))
+
+    def step(self, *model: object) -> None:
+        """Return None: steps take products by the caller."""
 
     def times_there(self, vectors: DeviceArray) -> DeviceArray:
         """Return the product of the inverses and vectors of the frame, (n_outputs, n)."""
@@ -94,7 +97,7 @@ class DesignSteps:
             to[:, -1] += level
             scores += level[:, None]
         bent = float((scores * curvature.times(scores)).sum())
-        decrease = -dot(gradient, to) - 0.5 * (dot(to, space.stiffen(to)) + bent)
+        decrease = -dot(gradient, to) - 0.5 * (dot(to, space.penalty_gradient(to)) + bent)
         length = float(np.sqrt(state.length.step))
         return Step(to, scores, decrease, state.left, state.n_products, length, state.at_edge)
 
@@ -115,7 +118,7 @@ class DesignSteps:
 
 
 class _State:
-    """The state of conjugate gradients; see `solvers.newton.descent`."""
+    """The state of conjugate gradients; see `objective.model.conjugate_gradients`."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -10,13 +10,12 @@ from splinear._types import Floats
 from splinear.devices.arrays import bare
 from splinear.devices.backend import Backend, Cells
 from splinear.model.information import Thinned
+from splinear.objective.rows import ThinnedProducts
 
 __all__ = ["thinned_products"]
 
 
-def thinned_products(
-    backend: Backend, cells: Sequence[Cells], how: Thinned
-) -> Callable[[Iterable[Floats]], Floats]:
+def thinned_products(backend: Backend, cells: Sequence[Cells], how: Thinned) -> ThinnedProducts:
     """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n_rows,).
 
     t_i are the values of the thinned functions in row i, without those that no row reaches, and a
@@ -27,10 +26,10 @@ def thinned_products(
     reached = np.flatnonzero(np.append(how.places >= 0, True))
     A = np.concatenate(parts, axis=1)[:, backend.array(reached)]
 
-    def products(weights: Iterable[Floats]) -> Floats:
+    def products(weights: Iterable[Floats]) -> list[Floats]:
         there = (bare(h, backend).astype(A.dtype)[:, None] for h in weights)
         found = np.stack([A.T @ (A * h) for h in there])
-        return np.asarray(backend.numpy(found), dtype=np.float64)
+        return list(np.asarray(backend.numpy(found), dtype=np.float64))
 
     return products
 

@@ -16,9 +16,9 @@ from splinear.devices.steps import DesignSteps, DeviceInverse
 from splinear.losses.curvature import Curvature
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.solvers.newton.iterate import Space
-from splinear.solvers.newton.passes import Inverse
-from splinear.solvers.newton.whole_hessian import FEW_SAMPLED, forms_hessian
+from splinear.objective.rows import Inverse
+from splinear.objective.space import Space
+from splinear.objective.whole_hessian import FEW_SAMPLED, forms_hessian
 
 __all__ = ["Inverses"]
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.iterate import Iterate
+from splinear.objective.objective import Objective
+from splinear.objective.point import Point
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -42,14 +43,14 @@ class CrossFit:
         The fold of each row, in training order.
     parts : list of TrainingSet
         For each fold, the set with a weight of 0 in its rows.
-    points : list of list of Iterate
+    points : list of list of Point
         For each fold, the curves trained on its part, one point per sum of losses.
     """
 
     data: TrainingSet
     fold: NDArray[np.int8]
     parts: list[TrainingSet]
-    points: list[list[Iterate]]
+    points: list[list[Point]]
 
     @classmethod
     def train(
@@ -70,12 +71,12 @@ class CrossFit:
 
     def trained(
         self, rows: TrainingRows, k: int, starts: Sequence[Start | None], stopping: Stopping
-    ) -> list[Iterate]:
+    ) -> list[Point]:
         """Return models of `rows` (of the same rows as part k, maybe with surfaces)."""
         how = replace(stopping, tol=TOL, watch=stopping.watch.during("pairs"))
         out = []
         for total, start in zip(self.parts[k].sums(rows), starts, strict=True):
-            begin = newton.begin(rows, total, how.n_threads, start)
+            begin = Objective.of(rows, total, how.n_threads).begin(start)
             out.append(newton.last(newton.descend(begin, how), how))
         return out
 

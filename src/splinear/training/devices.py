@@ -21,9 +21,9 @@ from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import Scorer, scorers_of
+from splinear.objective.rows import Rows
 from splinear.solvers.hinge import smoothing, working_sets
 from splinear.solvers.hinge.margin_proof import SolveMargins
-from splinear.solvers.newton.passes import RowPasses
 from splinear.solvers.problems.margin_sums import MarginSums
 from splinear.solvers.problems.problem import Result, Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -95,7 +95,7 @@ def _solver(data: TrainingSet) -> SolveMargins:
 
 
 def _by_working_sets(
-    rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
+    rows: Rows, total: MarginSums, stopping: Stopping, start: Start | None
 ) -> list[Result]:
     """Solve on a working set of rows, shared by all outputs."""
     sums, pool = cast(DeviceMargins, total), cast(DeviceRows, rows).pool(total.kind.bias)

@@ -29,7 +29,7 @@ from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup
-from splinear.solvers.newton.iterate import Iterate
+from splinear.objective.point import Point
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.memory import BytesPerRow
 from splinear.solvers.rows.pair_rows import MOST_CELLS
@@ -208,7 +208,7 @@ class Interactions:
         n_rows = max(1, self.data.table.shape[0])
         return BytesPerRow(shared=6.0 * n_chains + of_surfaces / n_rows)
 
-    def _effects(self, points: Sequence[Iterate]) -> LevelEffects:
+    def _effects(self, points: Sequence[Point]) -> LevelEffects:
         rows, weights = _rows_of(points), self.data.weights
         w = np.ones(rows.n_rows) if weights is None else rows.place(weights)
         return _effects(points, w)
@@ -263,7 +263,7 @@ class Interactions:
         self,
         rows: TrainingRows,
         wanted: dict[FeaturePair, Pair],
-        points: Sequence[Iterate],
+        points: Sequence[Point],
         weights: Floats,
         n_threads: int,
     ) -> TrainingRows:
@@ -313,7 +313,7 @@ class Interactions:
         return chain.feature not in self.held.knots, -chain.n_nodes
 
 
-def _rows_of(points: Sequence[Iterate]) -> TrainingRows:
+def _rows_of(points: Sequence[Point]) -> TrainingRows:
     """Return the rows in this process that the points were computed on."""
     space = points[0].space
     return space.rows.first(space.n_rows)
@@ -324,7 +324,7 @@ def _n_nodes(term: Pair) -> int:
     return (N_BINS if term.n_bins is None else int(term.n_bins)) + 2
 
 
-def _effects(points: Sequence[Iterate], weights: Floats) -> LevelEffects:
+def _effects(points: Sequence[Point], weights: Floats) -> LevelEffects:
     """Return, for each categorical feature, the effects and the weights of its levels.
 
     For several outputs, the effects are projected on their first principal direction.
@@ -352,7 +352,7 @@ def _along(coef: Floats, weight: Floats) -> Floats:
     return np.asarray(directions[:, 0] @ centered)
 
 
-def _strengths(points: Sequence[Iterate], n_columns: int) -> Floats:
+def _strengths(points: Sequence[Point], n_columns: int) -> Floats:
     """Return roughly how much every feature's curve varies, (n_columns,)."""
     layout, out = points[0].space.layout, np.zeros(n_columns)
     theta = np.concatenate([point.parameters for point in points])

@@ -15,8 +15,8 @@ import numpy as np
 from splinear.losses.base import Loss
 from splinear.model.information import Information
 from splinear.model.layout import Layout
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.path import newton_path
+from splinear.objective.objective import Objective
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
@@ -177,11 +177,11 @@ class NewtonTrainer:
         if stopping.watch.in_haste:  # the user is waiting
             rows = rows.first(_enough_in_haste(rows, len(models)))
             sums = data.sums(rows)
-        n_threads = stopping.n_threads
         for total in sums:
-            own, models = models[: total.n_outputs], models[total.n_outputs :]
-            found = gather(rows, total, *stack(own), n_threads)
-            out.append(found.as_of(data.rows.n_rows).in_units(data.loss.unit))
+            of_sum, models = models[: total.n_outputs], models[total.n_outputs :]
+            objective = Objective.of(rows, total, stopping.n_threads)
+            at = objective.at(np.column_stack(stack(of_sum)), free=False)
+            out.append(gather(at).as_of(data.rows.n_rows).in_units(data.loss.unit))
         return out
 
     def _choose_pairs(
@@ -238,7 +238,7 @@ class NewtonTrainer:
                 search = PairSearch(n_looked_at, len(found), gain)
                 wanted = asked.given | dict(list(found.items())[: ceil(share * len(found))])
         points = [
-            newton.begin(few.rows, total, n_threads, start)
+            Objective.of(few.rows, total, n_threads).begin(start)
             for total, start in zip(few.sums(), curves.starts, strict=True)
         ]
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
@@ -273,7 +273,7 @@ class NewtonTrainer:
         """Train all outputs for each C in turn."""
         Cs, begin = [float(C) for C in Cs], None if starts is None else data.centered(starts)
         paths = [
-            newton_path(data.rows, total, Cs, own, start)
+            newton.follow_path(data.rows, total, Cs, own, start)
             for total, own, start in _posed(data, data.sums(), stopping, begin)
         ]
         # Some problems may have been stopped before others.

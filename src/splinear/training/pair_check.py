@@ -16,7 +16,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
-from splinear.solvers.newton.iterate import Iterate
+from splinear.objective.point import Point
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Start, Stopping
 from splinear.solvers.reml.smoothness import Smoothness
@@ -134,7 +134,7 @@ class PairCheck:
             out.append(without - crossed.losses(k, scores))
         return np.stack(out)
 
-    def _trained(self, k: int, pairs: Pairs) -> list[Iterate]:
+    def _trained(self, k: int, pairs: Pairs) -> list[Point]:
         """Return models of curves and surfaces trained without fold k."""
         crossed, stopping = self.crossed, self.stopping
         part, points = crossed.parts[k], crossed.points[k]
@@ -175,7 +175,7 @@ class PairCheck:
         return replace(self.last, layout=layout, starts=starts, n_turns=self.curves.n_turns)
 
 
-def _scores_of(point: Iterate, kept: set[FeaturePair]) -> Floats:
+def _scores_of(point: Point, kept: set[FeaturePair]) -> Floats:
     """Return a model's scores without the surfaces of other pairs."""
     layout, theta = point.space.layout, point.parameters.copy()
     for _, _, key, at in _surfaces(layout):

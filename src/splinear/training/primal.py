@@ -9,7 +9,7 @@ import numpy as np
 
 from splinear.losses import SquaredHinge
 from splinear.losses.base import Loss
-from splinear.solvers.newton import descent as newton
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import Separable
 from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 from splinear.solvers.proofs.certificate import minimize_and_certify

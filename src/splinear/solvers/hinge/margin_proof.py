@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from splinear.objective.rows import Rows
+from splinear.objective.space import Space
 from splinear.solvers.hinge import smoothing
-from splinear.solvers.newton.iterate import Space
-from splinear.solvers.newton.passes import RowPasses
 from splinear.solvers.problems.margin_sums import MarginSums
 from splinear.solvers.problems.problem import Result, Start, Stopping, stack
 from splinear.solvers.proofs.certificate import AIM, LAST_AIM, with_gap
@@ -18,15 +18,15 @@ from splinear.solvers.proofs.certificate import AIM, LAST_AIM, with_gap
 __all__ = ["ExactPasses", "SolveMargins", "certify", "solve_margins"]
 
 
-class ExactPasses(RowPasses, Protocol):
+class ExactPasses(Rows, Protocol):
     """Rows that are available in full precision as well."""
 
-    def exactly(self) -> RowPasses:
+    def exactly(self) -> Rows:
         """Return the same rows in full precision, in the same order."""
         ...
 
 
-SolveMargins = Callable[[RowPasses, MarginSums, Stopping, Start | None], list[Result]]
+SolveMargins = Callable[[Rows, MarginSums, Stopping, Start | None], list[Result]]
 
 
 def solve_margins(
@@ -64,7 +64,7 @@ def _from(found: list[Result]) -> Start:
 
 
 def _certified(
-    rows: RowPasses, total: MarginSums, solved: list[Result], stopping: Stopping
+    rows: Rows, total: MarginSums, solved: list[Result], stopping: Stopping
 ) -> list[Result]:
     """Return certified results, or uncertified ones after Ctrl-C."""
     if not stopping.watch.in_haste:
@@ -76,7 +76,7 @@ def _certified(
 
 
 def certify(
-    rows: RowPasses, total: MarginSums, results: list[Result], stopping: Stopping
+    rows: Rows, total: MarginSums, results: list[Result], stopping: Stopping
 ) -> list[Result]:
     """Return results with the objective and gap of every output on X itself.
 
@@ -91,10 +91,10 @@ def certify(
     losses, parts = total.gaps(F, R)
     space = Space(rows, len(results), stopping.n_threads, total.kind.bias)
     theta = space.join(coef, intercepts)
-    pull = space.stiffen(theta)
+    pull = space.penalty_gradient(theta)
     q = pull + space.join(sums, np.asarray(R.sum(axis=1)))
     primal = 0.5 * np.einsum("kp,kp->k", theta, pull) + losses
-    gap = parts + 0.5 * np.einsum("kp,kp->k", q, space.soften(q))
+    gap = parts + 0.5 * np.einsum("kp,kp->k", q, space.from_penalty_gradient(q))
     return [
         _noting_rounding(found, with_gap(found, float(value), float(left), stopping.tol))
         for found, value, left in zip(results, primal, gap, strict=True)

@@ -21,7 +21,7 @@ problem, and costs no more than the pass of the gradient. The lowest P of all st
 largest dual value P - gap of all steps is the gap that ends the method. The rows' part is the cost
 of smoothing; when it dominates, the width g is reduced.
 
-The starting point is the solution on an eighth of the rows (`RowPasses.first`), with eight times
+The starting point is the solution on an eighth of the rows (`Rows.first`), with eight times
 their weight.
 """
 
@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from splinear import _core
 from splinear._types import Floats
-from splinear.solvers.newton.arrow import Arrow
-from splinear.solvers.newton.iterate import Space, added
-from splinear.solvers.newton.passes import RowPasses
+from splinear.objective.blocks import Arrow
+from splinear.objective.rows import Rows
+from splinear.objective.space import Space, added
 from splinear.solvers.problems.margin_sums import MarginSums, Measures, RowMargins
 from splinear.solvers.problems.problem import Result, Start, Stopping
 from splinear.solvers.rows.training_rows import TrainingRows
@@ -66,7 +66,7 @@ _LIMITS = _core.StepLimits(  # of a step, without a trust region and without a p
 
 
 def solve(
-    rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None = None
+    rows: Rows, total: MarginSums, stopping: Stopping, start: Start | None = None
 ) -> list[Result]:
     """Minimize every sum to a relative gap of stopping.tol, and return one result per output.
 
@@ -93,7 +93,7 @@ def solve(
         n_iter += 1
 
 
-def _from_few(rows: RowPasses, total: MarginSums, stopping: Stopping) -> Start | None:
+def _from_few(rows: Rows, total: MarginSums, stopping: Stopping) -> Start | None:
     """Return a start at the solution on a share of the rows; None if there are few rows.
 
     With fewer rows than parameters the classes are separable, which takes far more steps and is of
@@ -127,7 +127,7 @@ class _State:
 
     @classmethod
     def begin(
-        cls, rows: RowPasses, total: MarginSums, stopping: Stopping, start: Start | None
+        cls, rows: Rows, total: MarginSums, stopping: Stopping, start: Start | None
     ) -> _State:
         """Return the state at zero, or at a start."""
         n = total.kind.n_outputs
@@ -183,11 +183,11 @@ class _State:
         """Compute P, its gradient and the gap; return whether each output's width was reduced."""
         space, was_done = self.space, self.is_done
         R, found = _sloped(self.total, self.F, self.ramps)
-        pull = space.stiffen(self.theta)
+        pull = space.penalty_gradient(self.theta)
         self.gradient = pull + space.sums(R)
         self.n_bent = found.n_bent
         primal = 0.5 * _dots(self.theta, pull) + found.losses
-        distance = 0.5 * _dots(self.gradient, self.space.soften(self.gradient))
+        distance = 0.5 * _dots(self.gradient, self.space.from_penalty_gradient(self.gradient))
         self._note(primal, primal - found.parts - distance, R)
         is_due = ~was_done & ~self.is_done & (distance <= SMOOTHED_ENOUGH * found.parts)
         if not is_due.any() or self.total.kind.is_smooth:
@@ -224,7 +224,7 @@ class _State:
 
     def _best_share(self, direction: Floats, scores: Floats) -> Floats:
         """Return the step length that minimizes each smoothed sum: the root of its derivative."""
-        pull = self.space.stiffen(direction)
+        pull = self.space.penalty_gradient(direction)
         first, second = _dots(self.theta, pull), _dots(direction, pull)
         begin = _dots(self.gradient, direction)
 
@@ -299,7 +299,7 @@ class _Hessian:
             blocks = [found[0] for _, _, found in parts]
             ties = np.concatenate([own.ties(h, found) for own, h, found in parts])
             totals = np.concatenate([own.totals(h) for own, h, _ in parts])
-        of_b = np.maximum(totals + space.stiffness_of_b, np.finfo(float).tiny)
+        of_b = np.maximum(totals + space.precision_of_b, np.finfo(float).tiny)
         self.outputs = [
             Arrow(space, own, u, float(b)) for own, u, b in zip(blocks, ties, of_b, strict=True)
         ]
@@ -322,7 +322,7 @@ class _Hessian:
     def times(self, theta: Floats) -> Floats:
         """Return the product with theta, by passes over rows that are elsewhere."""
         space = self.space
-        return space.stiffen(theta) + space.sums(self.H * space.scores(theta))
+        return space.penalty_gradient(theta) + space.sums(self.H * space.scores(theta))
 
 
 def _bent(space: Space, H: Floats) -> list[tuple[Space, TrainingRows, Floats]] | None:

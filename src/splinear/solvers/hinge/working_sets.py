@@ -22,9 +22,9 @@ from typing import Protocol
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.objective.rows import Rows
+from splinear.objective.space import Space
 from splinear.solvers.hinge.box import Box
-from splinear.solvers.newton.iterate import Space
-from splinear.solvers.newton.passes import RowPasses
 from splinear.solvers.problems.margin_sums import MarginSums
 from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 
@@ -79,7 +79,7 @@ class Pool(Protocol):
 
 
 def solve(
-    rows: RowPasses,
+    rows: Rows,
     total: Sums,
     problems: Sequence[Problem],
     stopping: Stopping,
@@ -151,7 +151,7 @@ class _State:
     def look(self, b: Floats) -> None:
         """Set b, score all rows, and update primal values, dual values and gradient."""
         sums = self.space.join(self.pool.sums(b), self.space.totals(b))
-        theta = self.space.soften(sums)
+        theta = self.space.from_penalty_gradient(sums)
         F = self.space.scores(theta)
         penalty = 0.5 * np.einsum("kp,kp->k", theta, sums)
         losses, parts = self.total.gaps(F, -b)

@@ -21,8 +21,9 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.iterate import Space, dot
+from splinear.objective.objective import Objective
+from splinear.objective.space import Space, dot
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Problem, Result, Start, Stopping, stack
 from splinear.solvers.problems.watch import Watch
@@ -248,7 +249,7 @@ def minimize_and_certify(
         return certify_sum(rows, total, results, stopping)
 
     def flat(worse: float) -> list[Result] | None:
-        first = newton.begin(rows, total, stopping.n_threads, None)
+        first = Objective.of(rows, total, stopping.n_threads).zero()
         return None if first.value >= worse else certify(first.results(stopping.tol))
 
     return solve_and_certify(rows, stopping, solve, certify, flat)
@@ -269,7 +270,7 @@ def certify_sum(
     F += intercepts[:, None]
     space = Space(rows, len(results), stopping.n_threads, total.bias)
     theta = np.column_stack([coef, intercepts])
-    pull = space.stiffen(theta)
+    pull = space.penalty_gradient(theta)
     gap = total.gap(F, R) + space.gap(pull + space.join(sums, R.sum(axis=1)), theta)
     # R sums to 0 up to rounding; `tilt` bounds what a change of the intercepts could gain by it.
     tilt = 0.0

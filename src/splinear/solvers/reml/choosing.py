@@ -20,8 +20,9 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.iterate import Iterate
+from splinear.objective.objective import Objective
+from splinear.objective.point import Point
+from splinear.solvers import newton
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Result, Start, Stopping, stack
 from splinear.solvers.reml.smoothness import (
@@ -157,7 +158,7 @@ def final_edf(
     points, left = [], list(results)
     for total in totals:
         own, left = left[: total.n_outputs], left[total.n_outputs :]
-        points.append(newton.begin(rows, total, n_threads, Start(*stack(own))))
+        points.append(Objective.of(rows, total, n_threads).begin(Start(*stack(own))))
     return degrees_of_freedom(points, rows.layout)
 
 
@@ -263,25 +264,25 @@ class _Trials:
                 return
             layout, last = layout.scaled(GROWTH), loss
 
-    def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Iterate]:
+    def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Point]:
         self.n_trials += 1
         watch = self.stopping.watch.during(f"trial {self.n_trials}")
         rows, totals, points = self.fit.with_layout(layout), self.totals_of(self.fit), []
         for k, (total, start) in enumerate(zip(totals, starts, strict=True)):
             own = watch.of(k) if len(totals) > 1 else watch
             stopping = replace(self.stopping, watch=own, tol=TRIAL_TOL)
-            point = newton.begin(rows, total, stopping.n_threads, start)
+            point = Objective.of(rows, total, stopping.n_threads).begin(start)
             for point in newton.descend(point, stopping):  # noqa: B007, B020 (the last is wanted)
                 pass
             points.append(point)
         return points
 
-    def _loss(self, points: Sequence[Iterate]) -> float:
+    def _loss(self, points: Sequence[Point]) -> float:
         """Return the sum of the losses of the held-out rows."""
         n_fit, loss = self.fit.n_rows, 0.0
         pairs = zip(self.totals_of(self.fit), self.totals_of(self.all), strict=True)
         for point, (of_fit, of_all) in zip(points, pairs, strict=True):
-            rows = self.all.with_layout(point.space.layout)
+            rows = self.all.with_layout(point.layout)
             F: Floats = rows.scores(point.parameters, self.stopping.n_threads)
             F += point.theta[:, -1:]
             loss += of_all.value(F) - of_fit.value(np.ascontiguousarray(F[:, :n_fit]))

@@ -16,9 +16,9 @@ from splinear.model.factoring import factor_with, pair_variances
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.objective.blocks import band_products, penalized_bands
+from splinear.objective.point import Point
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.newton.banded import band_products, penalized_bands
-from splinear.solvers.newton.iterate import Iterate
 
 __all__ = ["Measures", "PartsPosterior", "posterior_variances"]
 
@@ -49,13 +49,13 @@ class Measures:
     parts: OfParts | None = None
 
     @classmethod
-    def of(cls, points: list[Iterate], g: int, group: TermGroup) -> Measures:
+    def of(cls, points: list[Point], g: int, group: TermGroup) -> Measures:
         """Return the measures of group g of curves at the models of all outputs."""
         squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
         parts = None if group.parts is None else OfParts.none(group)
         for point in points:
-            theta = point.space.layout.split(point.parameters)[g]
-            ties = point.space.layout.split(point.ties)[g]
+            theta = point.layout.split(point.parameters)[g]
+            ties = point.layout.split(point.ties)[g]
             of_b = np.maximum(point.bends, TINY)
             u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
             blocks = [own[g] for own in point.blocks]
@@ -72,11 +72,11 @@ class Measures:
         return cls(group, squares / n_outputs, variance / n_outputs, n_outputs, parts)
 
     @classmethod
-    def of_pairs(cls, points: list[Iterate], g: int, group: PairGroup) -> Measures:
+    def of_pairs(cls, points: list[Point], g: int, group: PairGroup) -> Measures:
         """Return the measures of group g of surfaces at the models of all outputs."""
         squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
         for point in points:
-            theta = point.space.layout.split_pairs(point.parameters)[g]
+            theta = point.layout.split_pairs(point.parameters)[g]
             for k, blocks in enumerate(point.pair_blocks):
                 squares += group.differences(theta[k]) ** 2
                 variance += pair_variances(group, blocks[g])
@@ -84,7 +84,7 @@ class Measures:
         return cls(group, squares / n_outputs, variance / n_outputs, n_outputs)
 
     @classmethod
-    def of_all(cls, points: list[Iterate], layout: Layout) -> list[Measures]:
+    def of_all(cls, points: list[Point], layout: Layout) -> list[Measures]:
         """Return the measures of all groups of a layout: of curves, then of surfaces."""
         curves = [cls.of(points, g, group) for g, group in enumerate(layout.groups)]
         return curves + [cls.of_pairs(points, g, group) for g, group in enumerate(layout.pairs)]

@@ -43,9 +43,9 @@ from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.model.parts import Parts
 from splinear.model.scatter import together
+from splinear.objective.objective import Objective
+from splinear.objective.point import Point
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.newton import descent as newton
-from splinear.solvers.newton.iterate import Iterate
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.problems.problem import Start, Stopping, start_at
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
@@ -148,7 +148,7 @@ def _turns(
     guess = rows.layout.scaled(first_factor(totals))
     first = guess if how.pooled else _with_static_weights(guess)
     without = _begun(rows, totals, stopping, None)
-    scatters = together([point.total.scatter(point.F) for point in without])
+    scatters = together([point.scatter for point in without])
     n_units = scatters.n_units / sum(total.n_outputs for total in totals)
     n_curves = sum(group.n_features for group in first.groups)
     if begin is not None:
@@ -201,11 +201,11 @@ def first_factor(totals: Sequence[LossSum]) -> float:
 
 def _begun(
     rows: TrainingRows, totals: Sequence[LossSum], stopping: Stopping, begin: Smoothness | None
-) -> list[Iterate]:
+) -> list[Point]:
     """Return the models of all sums at their starts, or else without curves."""
     starts = [None] * len(totals) if begin is None else begin.starts
     pairs = zip(totals, starts, strict=True)
-    return [newton.begin(rows, total, stopping.n_threads, start) for total, start in pairs]
+    return [Objective.of(rows, total, stopping.n_threads).begin(start) for total, start in pairs]
 
 
 class _Moves:
@@ -237,18 +237,18 @@ class _Moves:
         return bool(np.all(to_come <= self._share * np.maximum(now, LEAST_FREEDOM)))
 
 
-def degrees_of_freedom(points: Sequence[Iterate], layout: Layout) -> tuple[Floats, ...]:
+def degrees_of_freedom(points: Sequence[Point], layout: Layout) -> tuple[Floats, ...]:
     """Return e_j of every group's terms at the models of all outputs."""
     return tuple(measure.edf for measure in Measures.of_all(list(points), layout))
 
 
-def _start(point: Iterate) -> Start:
+def _start(point: Point) -> Start:
     return Start(coef=point.parameters, intercept=point.theta[:, -1])
 
 
-def _noise(points: Sequence[Iterate], freedom: float) -> float:
+def _noise(points: Sequence[Point], freedom: float) -> float:
     """Return the dispersion of models with this many degrees of freedom, intercepts aside."""
-    parts = [point.total.scatter(point.F) for point in points]
+    parts = [point.scatter for point in points]
     return together(parts).dispersion(freedom + len(points))
 
 

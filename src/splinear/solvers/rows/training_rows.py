@@ -14,8 +14,10 @@ from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.losses.curvature import Curvature
 from splinear.model.chains import Chain
+from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of, split_blocks
+from splinear.objective.rows import ThinnedProducts
 from splinear.solvers.problems.loss_sums import LossSum
 from splinear.solvers.rows.coding import code_rows, read_codes
 from splinear.solvers.rows.memory import MemoryPlan
@@ -59,6 +61,7 @@ class TrainingRows:
     _one_reader: Lock = field(default_factory=Lock, repr=False)
     _held: Order | None = field(default=None, repr=False)  # the order, if kept in memory
     is_here = True
+    inverts = False
 
     @classmethod
     def prepare(
@@ -264,6 +267,25 @@ class TrainingRows:
     def value_price(self) -> float:
         """Cost of a value in a pass over the rows, in multiplications and additions."""
         return 2.0 if self.is_coded else 20.0
+
+    def inverse(self, *at: object) -> None:
+        """Return None: solvers precondition these rows themselves."""
+
+    def thinned(self, how: Thinned, n: int, n_threads: int) -> ThinnedProducts:
+        """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n,).
+
+        t_i are the values of the thinned functions in row i of the first n, and a one.
+        """
+        groups, factors = self.first(n).groups, np.array(how.factors, dtype=np.int64)
+        size = how.n_reached + 1
+
+        def product(h: Floats) -> Floats:
+            flat: Floats = _core.hessian_thinned(
+                groups, factors, how.places, size, np.ascontiguousarray(h), 1.0, n_threads
+            )
+            return flat.reshape(size, size)
+
+        return lambda weights: [product(h) for h in weights]
 
     def adopted(self, total: LossSum) -> LossSum:
         """Return a sum of losses unchanged, because these rows are in this process."""

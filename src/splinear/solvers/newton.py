@@ -6,7 +6,7 @@ Minimizes, over the parameters theta (n_outputs, n_parameters) of a layout and b
 
 summed over outputs, with L a sum of losses of the scores (see `solvers.problems.loss_sums`); b is
 not penalized. Each step minimizes the quadratic model of P within a trust region by conjugate
-gradients, which stop at its boundary (Steihaug's method); see `hessian` for the model.
+gradients, which stop at its boundary (Steihaug's method); see `objective.model`.
 
 After every step the intercepts are solved for exactly. The losses' derivatives at F are then
 feasible dual variables, and the duality gap is 1/2 g'K g, with g the gradient of P with respect to
@@ -32,21 +32,26 @@ otherwise only at its limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from splinear._types import Floats
-from splinear.solvers.newton.faces import bring_inside, step_inside
-from splinear.solvers.newton.hessian import Chooser, Preconditioner, QuadraticModel
-from splinear.solvers.newton.iterate import Iterate, added, begin, dot
-from splinear.solvers.newton.passes import RowPasses
-from splinear.solvers.newton.steps import ENOUGH, MAX_CG, Aim, Length, Step
+from splinear.objective.model import Banded, Dense, Inverted, Model, Part
+from splinear.objective.objective import Objective
+from splinear.objective.point import Point
+from splinear.objective.rows import Rows
+from splinear.objective.step import Aim, Step
+from splinear.objective.whole_hessian import ROWS_PER_COEFFICIENT, entries_per_row, forms_hessian
+from splinear.solvers.faces import bring_inside, step_inside
 from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Result, Start, Stopping
+from splinear.solvers.problems.problem import Result, Start, Stopping, stack
 from splinear.solvers.problems.watch import Watch
 
-__all__ = ["Iterate", "begin", "descend", "last", "one_step", "solve"]
+__all__ = ["Chooser", "Preconditioner", "descend", "follow_path", "last", "one_step", "solve"]
+
+Preconditioner = Literal["auto", "banded", "dense"]
 
 LEAST_TRUST = 1e-4  # smallest share of the predicted decrease at which a step is accepted
 NOISE, NOISE_OF_CODES = 1e-13, 1e-9  # of the objective; sums over codes are single precision
@@ -59,9 +64,20 @@ CG_ACCURACY = 0.1  # share of the gradient that may remain: a step then divides 
 # The first steps lead to points with a different Hessian, and need not be accurate.
 N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
 
+# Rows of the first sample for products. It is larger for several outputs, and for terms with
+# levels, which may be missing from a small sample.
+FIRST_SAMPLE, LARGER_SAMPLE = 5_000, 10_000
+SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
+FEW_PRODUCTS = 12  # up to this many in a step, the preconditioner is reused for the next one
+WORTH_SOLVING = 8  # forming and factoring the whole Hessian may cost as much as this many products
+
+# How far the next start extrapolates the last change of the model, which is measured relative to
+# the change of log C. Models change less and less, so not all the way.
+REACH = 0.5
+
 
 def solve(
-    rows: RowPasses,
+    rows: Rows,
     total: LossSum,
     stopping: Stopping,
     start: Start | None = None,
@@ -73,12 +89,12 @@ def solve(
     "auto" chooses the preconditioner that should be faster, step by step. The primal value, the gap
     and the number of steps are those of all outputs together.
     """
-    first = begin(rows, total, stopping.n_threads, start)
+    first = Objective.of(rows, total, stopping.n_threads).begin(start)
     found = last(descend(first, stopping, preconditioner), stopping)
     return found.results(stopping.tol)
 
 
-def last(states: Iterator[Iterate], stopping: Stopping) -> Iterate:
+def last(states: Iterator[Point], stopping: Stopping) -> Point:
     """Return the last state; on Ctrl-C, the last one reached, and tell the watch."""
     found = next(states)
     try:
@@ -90,11 +106,11 @@ def last(states: Iterator[Iterate], stopping: Stopping) -> Iterate:
 
 
 def descend(
-    at: Iterate,
+    at: Point,
     stopping: Stopping,
     preconditioner: Preconditioner = "auto",
     accuracy: float = CG_ACCURACY,
-) -> Iterator[Iterate]:
+) -> Iterator[Point]:
     """Yield the starting point and the point after every step.
 
     Also ends after several steps without progress, which occur if the tolerance is out of reach.
@@ -102,7 +118,7 @@ def descend(
     """
     chooser = Chooser(at, preconditioner)
     if at.space.cone is not None:
-        at = bring_inside(at, at.space.cone, chooser)
+        at = bring_inside(at, at.space.cone, chooser.model)
     radius, n_idle, least, bound = np.inf, 0, at.gap, at.value - at.gap
     # Sums over codes are in single precision, so values far below the first one are not resolved.
     lowest, floor = at.value, RESOLVED * at.value if at.space.rows.is_coded else 0.0
@@ -128,15 +144,15 @@ def descend(
         at = found
 
 
-def one_step(at: Iterate, stopping: Stopping, accuracy: float) -> Iterate:
+def one_step(at: Point, stopping: Stopping, accuracy: float) -> Point:
     """Return the point after one cautious step, or `at` if no step decreases the objective."""
     found, _ = _step(at.cautious(), Chooser(at, "auto"), np.inf, stopping, accuracy)
     return at if found is None else found
 
 
 def _step(
-    at: Iterate, chooser: Chooser, radius: float, stopping: Stopping, accuracy: float
-) -> tuple[Iterate | None, float]:
+    at: Point, chooser: Chooser, radius: float, stopping: Stopping, accuracy: float
+) -> tuple[Point | None, float]:
     """Return the point after one step and the next radius.
 
     The point is None if no step decreases the objective. If a step increases it, curvature is added
@@ -147,8 +163,7 @@ def _step(
     while True:
         step = _least(model, at, radius, stopping.watch, aim)
         chooser.note(step.n_products)
-        scores = at.space.scores(step.to) if step.scores is None else step.scores
-        moved, trust, share = _best_share(at, step, scores)
+        moved, trust, share = _best_share(at, step)
         # Near the optimum the decrease is below rounding errors, and the model is trusted.
         noise = (NOISE_OF_CODES if at.space.rows.is_coded else NOISE) * abs(at.value)
         drowns = step.decrease <= noise and moved.value <= at.value + noise
@@ -161,10 +176,10 @@ def _step(
             moved.extra = None if at.extra is None else KEPT * at.extra
             moved.n_product = chooser.n_product
             if model.is_whole and share == 1.0:
-                _prove(at, moved, step, scores, stopping.tol)
+                _prove(at, moved, step, stopping.tol)
             return moved, radius
         if at.n_raised < MOST_RAISED:
-            at = at.raised(scores)
+            at = at.raised(step)
             model = chooser.model(at)
         elif not model.is_whole:
             chooser.grow_sample()
@@ -175,15 +190,13 @@ def _step(
             return None, radius
 
 
-def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float, float]:
+def _best_share(at: Point, step: Step) -> tuple[Point, float, float]:
     """Return the next point, its decrease relative to the predicted one, and the step's share.
 
     Shares below 1 are tried only if a step increases the objective despite added curvature.
-    `scores` are those of the step.
     """
     for share in SHARES if at.n_raised == MOST_RAISED else SHARES[:1]:
-        theta = at.space.snapped(at.theta + share * step.to)
-        moved = Iterate(at.space, at.total, theta, at.space.moved(at.F, scores, share))
+        moved = at.moved(step, share)
         promised = share * (2.0 - share) * step.decrease
         trust = (at.value - moved.value) / promised if promised > 0 else 0.0
         if trust > LEAST_TRUST:
@@ -191,61 +204,138 @@ def _best_share(at: Iterate, step: Step, scores: Floats) -> tuple[Iterate, float
     return moved, trust, share
 
 
-def _prove(at: Iterate, moved: Iterate, step: Step, scores: Floats, tol: float) -> None:
+def _prove(at: Point, moved: Point, step: Step, tol: float) -> None:
     """Use the gap to the dual variables of the step's model, if it proves convergence."""
     aim = Aim(0.0, tol * moved.value, at.total.is_quadratic)
-    if step.left + aim.beyond_model(scores, step.decrease) <= aim.gap:
-        R = at.total.gradient(at.F)
-        R += at.step_curvature.times(scores)
-        gap = moved.gap_to(R)
+    if step.left + aim.beyond_model(at.space.scores_of(step), step.decrease) <= aim.gap:
+        duals = at.duals(step)
+        gap = moved.gap_to(duals)
         if gap <= aim.gap:
-            moved.gap, moved.proof = gap, R
+            moved.gap, moved.proof = gap, duals
 
 
-def _least(model: QuadraticModel, at: Iterate, radius: float, watch: Watch, aim: Aim) -> Step:
+def _least(model: Model, at: Point, radius: float, watch: Watch, aim: Aim) -> Step:
     """Minimize the model over steps within the radius, and within the cone if there is one."""
     if (cone := at.space.cone) is not None:
         return step_inside(model, at, cone, radius, watch, aim)
-    found = model.least(at.gradient, radius, watch, aim)
-    return _conjugate_gradients(model, at.gradient, radius, watch, aim) if found is None else found
+    return model.least(at.gradient, radius, watch, aim)
 
 
-def _conjugate_gradients(
-    model: QuadraticModel, gradient: Floats, radius: float, watch: Watch, aim: Aim
-) -> Step:
-    """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius."""
-    space = model.space
-    step, step_scores = np.zeros_like(gradient), space.zero_scores()
-    residual = -gradient
-    if space.is_free:  # intercepts are optimal: this is 0 up to rounding
-        residual[:, -1] = 0.0
-    z = space.leveled(model.precondition(residual))
-    direction, rz = z, dot(residual, z)
-    goal, decrease, left = aim.accuracy**2 * rz, 0.0, np.inf
-    length, at_edge, n_products = Length(radius, direction=rz), False, 0
-    while n_products < MAX_CG and rz > 0.0:
-        n_products += 1
-        own_scores, product = model.times(direction)
-        curvature = dot(direction, product)
-        if not 0.0 < curvature < np.inf:  # rounding errors dominate
+class Chooser:
+    """Chooses the preconditioner of the next step, given the number of products in the last one.
+
+    The cost of both is measured in numbers that are multiplied and added somewhere in memory.
+    """
+
+    def __init__(self, at: Point, preconditioner: str) -> None:
+        space = self.space = at.space
+        n = space.layout.n_free_of_curves + 1
+        self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
+        self.dense_price = 0.5 * self.n_sample * entries_per_row(space) ** 2 + n**3 / 30
+        per_row = space.rows.n_values / space.n_rows
+        self.price_per_row = space.rows.value_price * per_row  # of a product
+        if space.rows.pairs is not None:
+            self.price_per_row += space.rows.pairs.price * space.rows.pairs.n_pairs
+        if preconditioner == "banded" or not forms_hessian(space.layout):
+            self.dense_price = np.inf
+        elif preconditioner == "dense" or space.cone is not None:
+            self.dense_price = 0.0  # in a cone, steps by products take very many of them
+        self.keeps = space.cone is not None  # whether a preconditioner is kept for later steps
+        self.kept: Dense | None = None
+        # The first step starts from zero, where all rows have about the same weight, and is easy.
+        self.last_products = 10
+        # Products with the Hessian may use a sample, as long as the steps make progress.
+        has_levels = any(group.levels is not None for group in space.layout.groups)
+        n_first = LARGER_SAMPLE if has_levels or space.n_outputs > 1 else FIRST_SAMPLE
+        self.n_product = space.n_rows if space.n_rows <= 2 * n_first else n_first
+        if not space.rows.is_here:  # a pass over all rows costs far more than one over the sample
+            self.n_product = max(1, space.rows.n_sampled)  # 0: all rows
+        if space.cone is not None and self.dense_price == 0.0:  # few products, may prove a gap
+            self.n_product = space.n_rows
+        elif at.n_product is not None:
+            self.n_product = max(self.n_product, min(at.n_product, space.n_rows))
+        if at.total.is_quadratic and preconditioner == "auto" and self._can_solve(n):
+            self.n_product = self.n_sample = space.n_rows
+            self.dense_price, self.keeps = 0.0, True
+
+    def _can_solve(self, n: int) -> bool:
+        """Return whether forming the (n, n) Hessian costs no more than a few products with it.
+
+        A quadratic objective is minimized by one step with it.
+        """
+        space = self.space
+        is_plain = space.n_outputs == 1 and not space.layout.pairs and space.cone is None
+        if not (is_plain and space.rows.is_here and forms_hessian(space.layout)):
+            return False
+        price = 0.5 * space.n_rows * entries_per_row(space) ** 2 + n**3 / 30
+        return price <= WORTH_SOLVING * self.price_per_row * space.n_rows
+
+    def model(self, at: Point) -> Model:
+        """Return the model of the next step."""
+        part = Part(at, self.n_product)
+        if self.kept is not None and self.last_products <= FEW_PRODUCTS:
+            return self.kept.under(part)
+        if self._is_hard and (inverse := part.inverse()) is not None:
+            return Inverted(part, inverse)
+        if self.last_products * self.price_per_row * part.space.n_rows <= self.dense_price:
+            return Banded(part)
+        self.dense_price = 0.0  # dense from now on
+        dense = Dense(part, self.n_sample)
+        self.kept = dense if self.keeps else None
+        return dense
+
+    @property
+    def _is_hard(self) -> bool:
+        """Whether blocks are a poor preconditioner: several outputs, or many products before."""
+        is_many = self.space.n_outputs > 1 or self.last_products > FEW_PRODUCTS
+        return is_many and self.space.cone is None
+
+    def grow(self, before: Point, after: Point) -> None:
+        """Enlarge the sample if the gap fell by little."""
+        if after.gap > GROW_ABOVE * before.gap:
+            self.grow_sample()
+
+    def grow_sample(self) -> None:
+        """Use a larger sample, or all rows."""
+        n, most = SAMPLE_GROWTH * self.n_product, self.space.rows.n_sampled
+        is_enough = n <= most and 2 * n <= self.space.n_rows
+        self.n_product = n if is_enough else max(most + 1, self.space.n_rows)
+
+    def note(self, n_products: int) -> None:
+        """Record how many products a step took."""
+        self.last_products = n_products
+
+
+def follow_path(
+    rows: Rows,
+    total: LossSum,
+    Cs: Sequence[float],
+    stopping: Stopping,
+    start: Start | None = None,
+) -> list[list[Result]]:
+    """Minimize with all variances times each C in turn; return one result per output for each C.
+
+    There are fewer results if the watch stopped the path.
+    """
+    path: list[list[Result]] = []
+    for k, C in enumerate(Cs):
+        if k > 0:
+            start = _next_start(path, Cs[max(0, k - 2) : k + 1])
+        here = rows.with_layout(rows.layout.scaled(C))
+        own = replace(stopping, watch=stopping.watch.at(float(C)))
+        path.append(solve(here, total, own, start))
+        if stopping.watch.poll():
             break
-        t, at_edge = length.go(rz / curvature)
-        decrease += t * dot(direction, residual) - 0.5 * t * t * curvature
-        step = added(step, t, direction)
-        step_scores = space.moved(step_scores, own_scores, t) if model.is_whole else step_scores
-        if at_edge or watch.poll():
-            break
-        residual = added(residual, -t, product)
-        z = space.leveled(model.precondition(residual))
-        previous, rz = rz, dot(residual, z)
-        # The gap of the model is at least rz / 2, as its Hessian is at least the penalty's.
-        left = space.gap(residual, step) if rz <= 2.0 * ENOUGH * aim.gap else np.inf
-        if left <= ENOUGH * aim.gap:
-            break
-        # If only the gap of the model is still too large, it is worth continuing.
-        if rz <= goal and not (model.is_whole and aim.is_near(step_scores, decrease)):
-            break
-        direction = added(z, rz / previous, direction)
-        length.turn(t, rz / previous, rz)
-    scores = step_scores if model.is_whole else None
-    return Step(step, scores, decrease, left, n_products, float(np.sqrt(length.step)), at_edge)
+    return path
+
+
+def _next_start(path: list[list[Result]], Cs: Sequence[float]) -> Start:
+    """Extrapolate the last models; `Cs` are the last one or two values, and the next."""
+    coef, intercept = stack(path[-1])
+    if len(path) > 1 and Cs[0] != Cs[1]:
+        before, now, to = np.log(Cs)
+        reach = REACH * min((to - now) / (now - before), 1.0)
+        coef_before, intercept_before = stack(path[-2])
+        coef = coef + reach * (coef - coef_before)
+        intercept = intercept + reach * (intercept - intercept_before)
+    return Start(coef=coef, intercept=intercept)

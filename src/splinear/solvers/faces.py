@@ -15,6 +15,7 @@ and if M is the Hessian, the first p is the step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +24,11 @@ from numpy.typing import NDArray
 from splinear._types import Floats
 from splinear.model.cone import Cone
 from splinear.model.nonnegative import Metric
-from splinear.solvers.newton.hessian import Chooser, QuadraticModel
-from splinear.solvers.newton.iterate import Iterate, dot
-from splinear.solvers.newton.steps import ENOUGH, MAX_CG, Aim, Step
+from splinear.objective.model import Model
+from splinear.objective.point import Point
+from splinear.objective.rows import RowValues
+from splinear.objective.space import dot
+from splinear.objective.step import ENOUGH, MAX_CG, Aim, Step
 from splinear.solvers.problems.watch import Watch
 
 __all__ = ["bring_inside", "step_inside"]
@@ -34,7 +37,7 @@ ON_FACE = 1e-11  # relative to the largest slack: slacks up to this count as 0
 MOST_RHO = 1e6
 
 
-def bring_inside(at: Iterate, cone: Cone, chooser: Chooser) -> Iterate:
+def bring_inside(at: Point, cone: Cone, model_at: Callable[[Point], Model]) -> Point:
     """Return the point of the cone that is nearest to a point, in the norm of its Hessian.
 
     Return zero, which is in every cone, if the objective is smaller there.
@@ -42,17 +45,15 @@ def bring_inside(at: Iterate, cone: Cone, chooser: Chooser) -> Iterate:
     slacks = cone.slack(at.parameters)
     if slacks.min(initial=0.0) >= 0.0:
         return at
-    to = _Inside(chooser.model(at), cone).direction(np.zeros_like(at.theta), slacks)[0]
-    theta = at.space.snapped(at.theta + to)
-    inside = Iterate(at.space, at.total, theta, at.space.scores(theta))
-    zero = Iterate(at.space, at.total, at.space.zeros(), at.space.zero_scores())
+    to = _Inside(model_at(at), cone).direction(np.zeros_like(at.theta), slacks)[0]
+    inside, zero = at.objective.at(at.space.snapped(at.theta + to)), at.objective.zero()
     return inside if inside.value < zero.value else zero
 
 
 class _Inside:
     """The preconditioner of a model, also for steps that stay in the cone."""
 
-    def __init__(self, model: QuadraticModel, cone: Cone, slacks: Floats | None = None) -> None:
+    def __init__(self, model: Model, cone: Cone, slacks: Floats | None = None) -> None:
         self.model, self.cone = model, cone
         self.metric: Metric = model.metric(cone)
         self.above = None if slacks is None else slacks > 0.0  # slacks expected above 0
@@ -77,14 +78,14 @@ class _State:
 
     cone: Cone
     step: Floats
-    scores: Floats
+    scores: RowValues
     residual: Floats
     slacks: Floats
     decrease: float = 0.0
     left: float = np.inf
 
     @classmethod
-    def begin(cls, at: Iterate, cone: Cone, model: QuadraticModel) -> _State:
+    def begin(cls, at: Point, cone: Cone, model: Model) -> _State:
         """Return the state of a step of length 0."""
         residual = -at.gradient
         if model.space.is_free:  # intercepts are optimal: this is 0 up to rounding
@@ -93,7 +94,7 @@ class _State:
         slacks[slacks <= ON_FACE * slacks.max(initial=0.0)] = 0.0
         return cls(cone, np.zeros_like(residual), model.space.zero_scores(), residual, slacks)
 
-    def go(self, t: float, direction: Floats, scores: Floats, product: Floats) -> None:
+    def go(self, t: float, direction: Floats, scores: RowValues, product: Floats) -> None:
         """Move by t times a direction, given its scores and its product with the Hessian."""
         along = dot(direction, self.residual)
         self.decrease += t * along - 0.5 * t * t * dot(direction, product)
@@ -103,7 +104,7 @@ class _State:
         moved = self.slacks + t * self.cone.slack(direction[:, :-1])
         self.slacks = np.maximum(moved, 0.0)
 
-    def within(self, radius: float, at: Iterate, n_products: int, *, is_whole: bool) -> Step:
+    def within(self, radius: float, at: Point, n_products: int, *, is_whole: bool) -> Step:
         """Return the step, or its part within the radius, in the norm of H."""
         along = -dot(self.step[:, :-1], at.gradient[:, :-1])
         if not at.space.is_free:
@@ -167,9 +168,7 @@ class _Way:
         return bool((self.slacks[face] <= ON_FACE * self.slacks.max(initial=0.0)).all())
 
 
-def step_inside(
-    model: QuadraticModel, at: Iterate, cone: Cone, radius: float, watch: Watch, aim: Aim
-) -> Step:
+def step_inside(model: Model, at: Point, cone: Cone, radius: float, watch: Watch, aim: Aim) -> Step:
     """Minimize the model over steps within the cone; shorten the step if it exceeds the radius."""
     state, last = _State.begin(at, cone, model), _Last()
     inside = _Inside(model, cone, state.slacks)

@@ -16,7 +16,7 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
-from splinear.solvers.newton.iterate import Space
+from splinear.objective.space import Space
 
 __all__ = ["Blocks", "Calibration"]
 

@@ -29,7 +29,7 @@ class Aim:
     is_quadratic: bool
 
     def beyond_model(self, scores: Floats, decrease: float) -> float:
-        """Return an estimate of the losses' part of a step's gap; see `solvers.newton.descent`."""
+        """Return an estimate of the losses' part of a step's gap; see `solvers.newton`."""
         if self.is_quadratic:
             return 0.0
         reach = _farthest(scores)
@@ -51,13 +51,13 @@ def _farthest(scores: Floats) -> float:
 class Step:
     """An (approximate) minimum of a quadratic model."""
 
-    to: Floats
-    scores: Floats | None  # of all rows, if the model used all
-    decrease: float  # of the quadratic model
-    left: float  # the gap of the model
-    n_products: int  # with the Hessian
-    length: float  # in the norm of the preconditioner
-    at_edge: bool
+    vector: Floats
+    scores: Floats | None = None  # changes of scores, one number per row; None until computed
+    decrease: float = 0.0  # of the quadratic model
+    left: float = np.inf  # the gap of the model
+    n_products: int = 0  # with the Hessian
+    length: float = 0.0  # in the norm of the preconditioner
+    at_edge: bool = False
 
 
 @dataclass

@@ -1,36 +1,40 @@
-"""The interface of rows for Newton's method: a few passes over all of them, and samples."""
+"""What an objective asks of rows, wherever they are: a few passes over all of them, and samples.
+
+`solvers.rows.training_rows.TrainingRows` has the rows in this process, `devices.rows.DeviceRows` on
+a GPU, and for `dask.passes.RemoteRows` workers hold them. Arrays with one number per row,
+`RowValues`, are of a type that the rows choose. Only the modules of this room compute with them;
+solvers see vectors of the length of the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from splinear._types import Floats
 from splinear.losses.curvature import Curvature
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
-from splinear.solvers.newton.steps import Aim, Step
+from splinear.objective.step import Aim, Step
 from splinear.solvers.problems.watch import Watch
 from splinear.solvers.rows.pair_rows import PairRows
 
 if TYPE_CHECKING:
-    from splinear.solvers.newton.iterate import Space
+    from splinear.objective.space import Space
     from splinear.solvers.rows.training_rows import TrainingRows
 
-__all__ = ["Inverse", "Inverting", "RowPasses", "Stepping", "Thinning"]
+__all__ = ["Inverse", "RowValues", "Rows", "ThinnedProducts"]
+
+RowValues: TypeAlias = Floats  # (n_outputs, n_rows)
+ThinnedProducts: TypeAlias = "Callable[[Iterable[Floats]], Sequence[Floats]]"
 
 
 class Inverse(Protocol):
-    """Matrices, one per output."""
+    """Approximate inverses of the Hessian, one per output, where the rows are."""
 
     def times(self, theta: Floats) -> Floats:
         """Return the matrices times theta (n_outputs, n_parameters + 1)."""
         ...
-
-
-@runtime_checkable
-class Stepping(Inverse, Protocol):
-    """An inverse that computes whole steps where it is stored, without moving vectors."""
 
     def step(
         self,
@@ -40,22 +44,17 @@ class Stepping(Inverse, Protocol):
         radius: float,
         watch: Watch,
         aim: Aim,
-    ) -> Step:
+    ) -> Step | None:
         """Minimize gradient's + 1/2 s'H s over steps s no longer than the radius.
 
-        H is the Hessian of all rows of the space. Free intercepts are optimal at the end.
+        H is the Hessian of all rows of the space. Free intercepts are optimal at the end. Return
+        None if steps take products by the caller.
         """
         ...
 
 
-class RowPasses(Protocol):
-    """Rows, wherever they are.
-
-    `solvers.rows.training_rows.TrainingRows` has them in this process; for
-    `splinear.dask.passes.RemoteRows`, workers hold them. Arrays with one number per row,
-    (n_outputs, n_rows), are of a type that the rows choose: Newton's method only applies NumPy
-    functions to them and passes them back.
-    """
+class Rows(Protocol):
+    """Rows, wherever they are."""
 
     @property
     def layout(self) -> Layout:
@@ -97,7 +96,7 @@ class RowPasses(Protocol):
         """The rows as coded for surfaces; None if there are none."""
         ...
 
-    def with_layout(self, layout: Layout) -> RowPasses:
+    def with_layout(self, layout: Layout) -> Rows:
         """Return the same rows for a layout of the same groups."""
         ...
 
@@ -135,26 +134,21 @@ class RowPasses(Protocol):
         """Return `scores` and `sums` for X without rounding, in one pass over it."""
         ...
 
-
-@runtime_checkable
-class Inverting(Protocol):
-    """Rows that can compute the inverse of the Hessian themselves."""
+    @property
+    def inverts(self) -> bool:
+        """Whether `inverse` may return inverses."""
+        ...
 
     def inverse(
         self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
     ) -> Inverse | None:
-        """Return approximate inverses of each output's Hessian, or None if it cannot.
+        """Return approximate inverses of each output's Hessian; None where these rows have none.
 
         Only for a moderate number of curves; `blocks` are those of all rows.
         """
         ...
 
-
-@runtime_checkable
-class Thinning(Protocol):
-    """Rows that can compute products of thinned terms themselves, instead of the core."""
-
-    def thinned(self, how: Thinned, n: int) -> Callable[[Iterable[Floats]], Floats]:
+    def thinned(self, how: Thinned, n: int, n_threads: int) -> ThinnedProducts:
         """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n,).
 
         The sum is over the first n rows. t_i are the values of the thinned functions in row i,

@@ -1,1 +1,0 @@
-"""Newton's method: a point, its Hessian, steps, and paths of C."""
