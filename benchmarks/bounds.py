@@ -23,7 +23,7 @@ import numpy.typing as npt
 import report
 
 from splinear import AdditiveSVC, _core
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

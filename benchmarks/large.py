@@ -137,7 +137,7 @@ def compared(folder: Path, n: int, shares: tuple[float, ...]) -> list[str]:
     ]
     bars = []
     for share in (None, *shares):
-        # What rows need, and that share of the codes twice: see splinear.solvers.rows.memory.
+        # What rows need, and that share of the codes twice: see splinear.objective.local.memory.
         need = 22.0 * n
         bound = "None" if share is None else str(int((need + 4 * share * n * N_COLUMNS) / 0.875))
         found = memory if share is None else fit(folder, n, bound)

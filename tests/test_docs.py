@@ -15,9 +15,9 @@ import pytest
 import splinear
 from splinear import terms
 from splinear.objective import whole_hessian
+from splinear.objective.local import memory
 from splinear.solvers import newton
 from splinear.solvers.reml import choosing
-from splinear.solvers.rows import memory
 from splinear.terms.base import LEAST_BINS, Advice
 from splinear.training import advice
 

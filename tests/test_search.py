@@ -28,9 +28,9 @@ from splinear import (
     AdditiveSVR,
     PathSearchCV,
 )
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Problem, Stopping
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Linear, Spline
 from tests.reference.losses import LOSSES
@@ -454,7 +454,7 @@ class Clock:
     now = 0.0
 
     def __init__(self, monkeypatch):
-        for module in ("search", "solvers.problems.watch", "training.estimator", "training.folds"):
+        for module in ("search", "objective.watch", "training.estimator", "training.folds"):
             monkeypatch.setattr(f"splinear.{module}.time", self)
 
     def monotonic(self):

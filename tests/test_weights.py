@@ -26,7 +26,7 @@ from splinear import (
 )
 from splinear.inspection import summary
 from splinear.model.scatter import Scatter, together
-from splinear.solvers.problems.units import Units, scatter_sums, typical_weight
+from splinear.objective.units import Units, scatter_sums, typical_weight
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 from splinear.training.copies import copies_of

@@ -1,5 +1,5 @@
 // Smoothed losses of margins, whose slope changes evenly over a width, and the losses themselves:
-// the inner loops of sums over rows. See splinear/solvers/problems/margin_sums.py.
+// the inner loops of sums over rows. See splinear/objective/margin_sums.py.
 #pragma once
 
 #include "simd/losses.hpp"

@@ -1,7 +1,7 @@
 // Sums over the rows of smoothed hinge, squared hinge and epsilon-insensitive losses, for Newton's
 // method. The kink of a loss is replaced by a parabola: the slope becomes a ramp, linear over a
 // width, e.g. clip(s + (1 - m) / width, 0, 1) for the hinge at margin m, with center s. See
-// splinear/solvers/problems/margin_sums.py.
+// splinear/objective/margin_sums.py.
 //
 // All functions throw std::invalid_argument unless arrays have one entry per row, and for losses
 // that have no ramp. No result depends on n_threads.

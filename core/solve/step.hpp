@@ -1,6 +1,6 @@
 // One step of Newton's method for the curves of one output: a quadratic model is minimized inside a
 // trust region by preconditioned conjugate gradients (Steihaug's method). It is the twin of
-// splinear/solvers/newton/descent.py for rows in memory.
+// splinear/solvers/newton.py for rows in memory.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@ import numpy as np
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
 from splinear.losses import Logistic, Softmax
-from splinear.solvers.problems.watch import Progress
+from splinear.objective.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.class_weights import ClassWeight
 from splinear.training.classification import ClassEstimator

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
 from splinear.losses import Gamma, Loss, Poisson, SquaredError
-from splinear.solvers.problems.watch import Progress
+from splinear.objective.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.intervals import score_intervals
 from splinear.training.newton import NewtonTrainer

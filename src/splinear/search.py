@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._compat import Interval, StrOptions
 from splinear._types import AnyArray, Constraints, Floats, Input
 from splinear._warning import warn
-from splinear.solvers.problems.watch import Watch
+from splinear.objective.watch import Watch
 from splinear.training.candidates import Candidate, Comparison, check_searched
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Fold, FoldPath, Setting, make_folds

@@ -10,7 +10,7 @@ from typing import Literal
 from splinear._compat import Interval
 from splinear._types import Constraints, Input, Terms
 from splinear.losses import EpsilonInsensitive
-from splinear.solvers.problems.watch import Progress
+from splinear.objective.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.dual import DUAL_PARAMETERS, DualTrainer
 from splinear.training.regression import RegressionEstimator

@@ -10,7 +10,7 @@ import pytest
 
 from splinear.cli import progress
 from splinear.cli.estimators import Share
-from splinear.solvers.problems.watch import Progress
+from splinear.objective.watch import Progress
 
 COMMAND = [sys.executable, "-c", "from splinear.cli import main; main()"]
 

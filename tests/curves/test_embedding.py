@@ -13,8 +13,8 @@ from splinear.curves.axes import Axes
 from splinear.curves.basis import Basis, BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.losses import Hinge
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.penalties import difference_matrix
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 

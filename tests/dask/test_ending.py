@@ -21,7 +21,7 @@ from splinear.dask import (  # noqa: E402
     waiting,
 )
 from splinear.dask.shelf import Shelf  # noqa: E402
-from splinear.solvers.problems import watch  # noqa: E402
+from splinear.objective import watch  # noqa: E402
 from splinear.training import estimator, live, moments  # noqa: E402
 
 pytestmark = pytest.mark.dask

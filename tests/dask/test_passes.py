@@ -16,8 +16,8 @@ from splinear.dask import DaskAdditiveClassifier
 from splinear.dask.expressions import PART, Apply, Call, RowValues, Scores
 from splinear.dask.losses import RemoteSum
 from splinear.dask.passes import RemoteRows
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.rows import Rows
-from splinear.solvers.rows.training_rows import TrainingRows
 
 pytestmark = pytest.mark.dask
 

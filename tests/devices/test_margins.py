@@ -9,8 +9,8 @@ from splinear.devices import margins
 from splinear.devices.arrays import RowArray
 from splinear.devices.margins import DeviceMargins
 from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
-from splinear.solvers.problems.margin_sums import RowMargins
-from splinear.solvers.problems.problem import Problem
+from splinear.objective.margin_sums import RowMargins
+from splinear.objective.problem import Problem
 
 
 def problems(loss, n=500):

@@ -10,9 +10,9 @@ from splinear import AdditiveClassifier, AdditiveRegressor
 from splinear.devices.losses import on_device
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.losses import Logistic, Softmax, SquaredError
-from splinear.solvers.problems.loss_sums import Separable, Summed
-from splinear.solvers.problems.problem import Problem
-from splinear.solvers.problems.units import Units
+from splinear.objective.loss_sums import Separable, Summed
+from splinear.objective.problem import Problem
+from splinear.objective.units import Units
 from splinear.terms import Spline
 
 RANDOM = np.random.default_rng(0)

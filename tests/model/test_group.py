@@ -16,8 +16,8 @@ from splinear.model.group import TermGroup
 from splinear.model.grouping import split_by
 from splinear.model.layout import Layout
 from splinear.objective.blocks import penalized_bands
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.penalties import DiagonalPenalty, DifferencePenalty, difference_matrix
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 N_GROUPS = 10  # of the table of all kinds of terms

@@ -12,7 +12,7 @@ from written_out import explicit, primal, scores
 from splinear.losses import Hinge, Logistic
 from splinear.model.additive import Model
 from splinear.model.layout import Layout
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.training.moments import moments
 

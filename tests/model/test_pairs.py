@@ -12,7 +12,7 @@ from splinear.model.factoring import pair_variances
 from splinear.model.layout import Layout
 from splinear.model.pairs import SHARED, PairGroup, surfaces
 from splinear.objective.blocks import SurfaceBlocks
-from splinear.solvers.rows.pair_rows import PairRows
+from splinear.objective.local.pair_rows import PairRows
 
 SHAPES = [(2, 2), (3, 2), (5, 4), (4, 4)]
 

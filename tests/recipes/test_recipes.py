@@ -18,10 +18,10 @@ from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.model.layout import Layout
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable
+from splinear.objective.problem import Problem, Stopping
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import FORMATS, open_table
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")

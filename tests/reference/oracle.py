@@ -11,7 +11,7 @@ from written_out import explicit, parameters_of
 from splinear._types import AnyArray, Floats
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
-from splinear.solvers.problems.problem import Problem, Result, Stopping
+from splinear.objective.problem import Problem, Result, Stopping
 
 
 def solve(X: AnyArray, layout: Layout, problem: Problem, stopping: Stopping) -> Result:

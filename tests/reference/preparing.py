@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from splinear.objective.blocks import Arrow
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.space import Space
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from splinear.objective.problem import Problem
 from splinear.solvers.hinge.box import Box
-from splinear.solvers.problems.problem import Problem
 
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]
 

@@ -8,12 +8,12 @@ import pytest
 from splinear.curves.basis import BSplineBasis
 from splinear.losses import Logistic
 from splinear.objective.calibration import Calibration
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable
 from splinear.objective.model import Part
 from splinear.objective.objective import Objective
+from splinear.objective.problem import Problem, Stopping
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 DEGREES = [0, 1, 2, 3]

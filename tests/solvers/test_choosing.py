@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 from splinear.curves.basis import BSplineBasis
 from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.model.layout import Layout
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable, Summed
+from splinear.objective.problem import Problem, Stopping
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import Separable, Summed
-from splinear.solvers.problems.problem import Problem, Stopping
 from splinear.solvers.reml import choosing
 from splinear.solvers.reml.smoothness import Smoothness, choose_smoothness
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 STOPPING = Stopping(tol=1e-3)

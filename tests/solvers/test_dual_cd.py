@@ -16,10 +16,10 @@ from written_out import explicit, primal, scores, weights_of
 from splinear import _core
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError, SquaredHinge
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.problem import Problem, Start, Stopping
+from splinear.objective.watch import Watch
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.problem import Problem, Start, Stopping
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.memory import MemoryPlan
 from splinear.terms import Category, Spline
 
 BASES = [BSplineBasis(r, n) for r, n in [(0, 7), (1, 5), (2, 4), (3, 6)]]

@@ -5,9 +5,9 @@ import pytest
 
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
 from splinear.losses.margin import NEARLY_STRAIGHT
-from splinear.solvers.problems.loss_sums import Separable, Summed, missing_curvature
-from splinear.solvers.problems.problem import Problem
-from splinear.solvers.rows.row_sample import sample_rows
+from splinear.objective.local.row_sample import sample_rows
+from splinear.objective.loss_sums import Separable, Summed, missing_curvature
+from splinear.objective.problem import Problem
 
 N = 400
 RANDOM = np.random.default_rng(0)

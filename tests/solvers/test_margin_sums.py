@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
-from splinear.solvers.problems.margin_sums import RowMargins
-from splinear.solvers.problems.problem import Problem
+from splinear.objective.margin_sums import RowMargins
+from splinear.objective.problem import Problem
 
 N = 5_003
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]

@@ -13,15 +13,15 @@ from written_out import explicit, primal, weights_of
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
 from splinear.objective import whole_hessian
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable, Summed
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
+from splinear.objective.problem import Problem, Start, Stopping
 from splinear.objective.step import Step
+from splinear.objective.watch import Watch
 from splinear.solvers import newton
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.loss_sums import Separable, Summed
-from splinear.solvers.problems.problem import Problem, Start, Stopping
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from splinear.losses import Hinge
-from splinear.solvers.problems.problem import Problem, Start, stack
+from splinear.objective.problem import Problem, Start, stack
 
 
 def test_outputs_are_stacked_in_order():

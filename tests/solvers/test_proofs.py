@@ -12,11 +12,11 @@ from written_out import explicit
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable, Summed
 from splinear.objective.objective import Objective
+from splinear.objective.problem import Problem, Stopping
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import Separable, Summed
-from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 
 from splinear import AdditiveSVC, AdditiveSVR
 from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Problem, Start, Stopping
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.problem import Problem, Start, Stopping
 from splinear.solvers.proofs.certificate import certify_problem
 from splinear.solvers.proofs.refinement import stand_in
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

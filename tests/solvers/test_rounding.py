@@ -14,10 +14,10 @@ from splinear import AdditiveSVC, AdditiveSVR
 from splinear.curves.basis import BSplineBasis
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem
 from splinear.solvers.proofs.rounding import error_of_codes, rows_in_doubt
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 from splinear.training import dual as dual_trainer

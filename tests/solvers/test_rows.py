@@ -12,9 +12,9 @@ from written_out import scores
 from splinear import _core
 from splinear.model.information import Thinned, can_be_thinned
 from splinear.model.layout import Layout
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.order import Order
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
 
@@ -94,7 +94,7 @@ def test_the_upper_half_of_a_matrix(n: int, n_threads: int) -> None:
 def test_an_order_is_the_same_however_long_the_numbers_are(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = np.arange(1000) % 3 > 0
     found = Order.draw(1000, kept, 7)
-    monkeypatch.setattr("splinear.solvers.rows.order._FEW", 0)
+    monkeypatch.setattr("splinear.objective.local.order._FEW", 0)
     again = Order.draw(1000, kept, 7)
     assert found.places.dtype == again.places.dtype == np.uint32
     assert_array_equal(found.places, again.places)

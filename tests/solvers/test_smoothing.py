@@ -10,11 +10,11 @@ from splinear.curves.basis import BSplineBasis
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.pool import solved
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.margin_sums import RowMargins
+from splinear.objective.problem import Problem, Start, Stopping
+from splinear.objective.watch import Watch
 from splinear.solvers.hinge import dual_cd, smoothing, working_sets
-from splinear.solvers.problems.margin_sums import RowMargins
-from splinear.solvers.problems.problem import Problem, Start, Stopping
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]

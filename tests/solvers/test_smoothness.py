@@ -12,13 +12,13 @@ from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.objective.blocks import penalized_bands
-from splinear.solvers.problems.loss_sums import Separable, Summed
-from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.solvers.problems.units import Units
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable, Summed
+from splinear.objective.problem import Problem, Stopping
+from splinear.objective.units import Units
 from splinear.solvers.reml import choosing, smoothness, turns
 from splinear.solvers.reml.posterior import PartsPosterior, posterior_variances
 from splinear.solvers.reml.smoothness import choose_smoothness
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
 

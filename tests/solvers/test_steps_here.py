@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from splinear.losses import Logistic, SquaredError
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable
 from splinear.objective.model import conjugate_gradients
 from splinear.objective.objective import Objective
+from splinear.objective.problem import Problem
 from splinear.objective.space import Space
 from splinear.objective.step import Aim
+from splinear.objective.watch import Watch
 from splinear.solvers.newton import Chooser
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.problem import Problem
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.opening import open_table
 
 N_ROWS = 400

@@ -11,8 +11,8 @@ from written_out import scores
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, PathSearchCV
 from splinear.inspection import base_value, contributions, importances
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.opening import open_files, open_table
 from splinear.terms import Hermite, Spline

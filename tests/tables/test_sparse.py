@@ -29,9 +29,9 @@ from splinear import (
 )
 from splinear.inspection import base_value, contributions, importances, knots, shape_function
 from splinear.kernels import min_kernel
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.penalties import difference_matrix
 from splinear.solvers.reml import choosing
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms import Fourier, Hermite, Spline
 from tests.reference.losses import LOSSES
 

@@ -357,7 +357,7 @@ def test_knots_read_only_the_columns_they_need(tmp_path, monkeypatch):
     assert [columns for columns in reads if columns is not None] == [list(range(12))]
     reads.clear()
     # An eighth of the bound: 31 kB, two columns of 2,000 rows.
-    monkeypatch.setattr("splinear.solvers.rows.memory.SAMPLE", 32_000)
+    monkeypatch.setattr("splinear.objective.local.memory.SAMPLE", 32_000)
     AdditiveClassifier(random_state=0).fit(tmp_path / "x.parquet", "y")
     found = [columns for columns in reads if columns is not None]
     assert found == [[j, j + 1] for j in range(0, 12, 2)]

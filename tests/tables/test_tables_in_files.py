@@ -19,7 +19,7 @@ from splinear import (
 )
 from splinear.curves import knots as knots_module
 from splinear.inspection import contributions, importances, knots, shape_function
-from splinear.solvers.rows.memory import MemoryPlan
+from splinear.objective.local.memory import MemoryPlan
 from splinear.tables.parquet import ParquetFiles
 from splinear.terms import Category, Pair, Spline
 from splinear.training.columns import NumberTable

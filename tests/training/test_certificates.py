@@ -12,11 +12,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.solvers.problems.problem import Result, Start, Stopping
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Result, Start, Stopping
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem, certify_sum, solve_and_certify
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training import dual as dual_trainer
 from splinear.training import tall
 

@@ -28,9 +28,8 @@ from splinear.curves.axes import Axes
 from splinear.curves.basis import BSplineBasis, FourierBasis
 from splinear.curves.embedding import Embedding
 from splinear.model.group import TermGroup
-from splinear.solvers import newton
-from splinear.solvers.rows.disk import codes_on_disk
-from splinear.solvers.rows.memory import (
+from splinear.objective.local.disk import codes_on_disk
+from splinear.objective.local.memory import (
     BytesPerRow,
     MemoryPlan,
     bytes_of,
@@ -38,7 +37,8 @@ from splinear.solvers.rows.memory import (
     plan_memory,
     say_bytes,
 )
-from splinear.solvers.rows.order import STREAM, Order
+from splinear.objective.local.order import STREAM, Order
+from splinear.solvers import newton
 from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
 from splinear.training import tall
@@ -482,7 +482,7 @@ SLOW_CODING = """
     table.READ_AT_ONCE = 8 * 1000
     random = np.random.default_rng(0)
     X, y = random.random((60_000, 8)), random.integers(0, 2, 60_000)
-    from splinear.solvers.rows import disk
+    from splinear.objective.local import disk
 
     deal = disk._Blocks.deal
     def slowly(self, *args):

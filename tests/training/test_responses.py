@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR, PathSearchCV
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, Softmax, SquaredError
 from splinear.losses.survey import Survey
-from splinear.solvers.problems.problem import Result, Start
+from splinear.objective.problem import Result, Start
 from splinear.training.folds import Setting
 from splinear.training.response import Response
 from splinear.training.set import TrainingSet

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import splinear
 from splinear import AdditiveSVC, AdditiveSVR, PathSearchCV
-from splinear.solvers.problems.problem import Stopping
+from splinear.objective.problem import Stopping
 from splinear.terms import Spline
 from splinear.training import weighing
 from splinear.training.weighing import FACTOR, FIRST, LEAST, MOST, choose_cost

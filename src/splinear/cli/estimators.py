@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from splinear.classifier import AdditiveClassifier
 from splinear.cli.console import OptionError
+from splinear.objective.watch import Progress
 from splinear.regressor import AdditiveRegressor
-from splinear.solvers.problems.watch import Progress
 from splinear.svc import AdditiveSVC
 from splinear.svr import AdditiveSVR
 from splinear.training.estimator import AdditiveEstimator

@@ -28,7 +28,7 @@ from splinear.cli.progress import tracking
 from splinear.cli.report import write_page
 from splinear.cli.target import TargetColumn, read_numbers, read_target
 from splinear.files import save
-from splinear.solvers.problems.watch import Progress
+from splinear.objective.watch import Progress
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.table import Table
 from splinear.tables.values import Kind

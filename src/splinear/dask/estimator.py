@@ -21,8 +21,8 @@ from splinear.dask.predicting import lazily
 from splinear.dask.responses import common_response
 from splinear.dask.scoring import measured, score_of
 from splinear.dask.steps import Pose
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.watch import Watch
+from splinear.objective.loss_sums import LossSum
+from splinear.objective.watch import Watch
 from splinear.tables.checks import check_columns
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator

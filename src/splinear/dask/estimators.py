@@ -10,8 +10,8 @@ from distributed import Client
 from splinear._types import Input, Terms
 from splinear.classifier import AdditiveClassifier
 from splinear.dask.estimator import DaskEstimator
+from splinear.objective.watch import Progress
 from splinear.regressor import AdditiveRegressor
-from splinear.solvers.problems.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.class_weights import ClassWeight
 

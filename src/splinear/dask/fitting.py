@@ -23,8 +23,8 @@ from splinear.dask.responses import RemoteResponse, of_part
 from splinear.dask.steps import Coding, Pose
 from splinear.dask.waiting import Waiting, release
 from splinear.model.layout import Layout
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.solvers.reml.choosing import enough_rows
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.checks import check_columns, feature_label
 from splinear.tables.kinds import categories_in
 from splinear.tables.opening import open_table

@@ -10,8 +10,8 @@ import numpy as np
 
 from splinear.dask.parts import OnValues, Part
 from splinear.dask.storing import IN_USE, Kept, Room, mapped_codes
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.pair_rows import PairRows
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.pair_rows import PairRows
 from splinear.tables.chunks import Chunk
 
 __all__ = ["Holding"]

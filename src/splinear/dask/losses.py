@@ -29,7 +29,7 @@ from splinear.dask.expressions import (
 from splinear.dask.parts import Part
 from splinear.losses.curvature import Curvature
 from splinear.model.scatter import Scatter
-from splinear.solvers.problems.loss_sums import (
+from splinear.objective.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
     MAX_SHIFTS,
@@ -37,7 +37,7 @@ from splinear.solvers.problems.loss_sums import (
     Separable,
     Summed,
 )
-from splinear.solvers.problems.units import scatter_sums
+from splinear.objective.units import scatter_sums
 
 __all__ = ["RemoteSum"]
 

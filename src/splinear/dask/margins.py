@@ -25,9 +25,9 @@ from splinear.dask.expressions import (
 from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
 from splinear.model.layout import Layout
+from splinear.objective.margin_sums import MarginKind, MarginSums, Measures, RowMargins
+from splinear.objective.problem import Start, Stopping
 from splinear.solvers.hinge import smoothing
-from splinear.solvers.problems.margin_sums import MarginKind, MarginSums, Measures, RowMargins
-from splinear.solvers.problems.problem import Start, Stopping
 from splinear.tables.opening import open_table
 from splinear.training.dual import DualTrainer
 from splinear.training.passes import PassTrainer

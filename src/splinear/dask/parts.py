@@ -14,13 +14,13 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.dask.expressions import Node
 from splinear.model.layout import Layout
-from splinear.solvers.problems.loss_sums import LossSum, Separable, Summed
-from splinear.solvers.problems.margin_sums import RowMargins
-from splinear.solvers.rows.coding import code_rows, read_codes
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order
-from splinear.solvers.rows.pair_rows import PairRows
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.coding import code_rows, read_codes
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.order import Order
+from splinear.objective.local.pair_rows import PairRows
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum, Separable, Summed
+from splinear.objective.margin_sums import RowMargins
 from splinear.tables.chunks import Chunk
 from splinear.tables.dense import ArrayTable
 from splinear.tables.opening import open_table

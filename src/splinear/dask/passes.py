@@ -28,10 +28,10 @@ from splinear.losses.curvature import Curvature
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, split_blocks
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.rows import ThinnedProducts
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 
 __all__ = ["RemoteRows"]
@@ -39,7 +39,7 @@ __all__ = ["RemoteRows"]
 
 @dataclass(frozen=True, eq=False)
 class RemoteRows:
-    """The counterpart of `solvers.rows.training_rows.TrainingRows` for rows held by workers.
+    """The counterpart of `objective.local.training_rows.TrainingRows` for rows held by workers.
 
     Arrays with one value per row are lazy expressions (`splinear.dask.expressions`); sums over rows
     are passes over all parts.

@@ -13,7 +13,7 @@ from splinear.dask.losses import RemoteSum
 from splinear.dask.reading import Survey, distinct_classes
 from splinear.losses.classes import ClassLoss
 from splinear.losses.survey import Survey as SurveyOfY
-from splinear.solvers.problems.loss_sums import LossSum
+from splinear.objective.loss_sums import LossSum
 from splinear.training.class_weights import ClassWeight, class_weights
 from splinear.training.response import Response
 from splinear.training.trainer import Recipe

@@ -16,9 +16,9 @@ from splinear.dask.reading import Rows, TableReader
 from splinear.dask.responses import of_part
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.pair_rows import PairRows, positions_of
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.pair_rows import PairRows, positions_of
+from splinear.objective.loss_sums import LossSum
 from splinear.tables.table import Table
 from splinear.training.response import Response
 from splinear.training.weighted import WeightedRows

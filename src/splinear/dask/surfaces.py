@@ -8,14 +8,14 @@ from splinear._types import Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import PART, Call, Member, bare
 from splinear.model.pairs import PairGroup, split_blocks
-from splinear.solvers.rows.pair_rows import PRICE
+from splinear.objective.local.pair_rows import PRICE
 
 __all__ = ["RemotePairs"]
 
 
 @dataclass(frozen=True, eq=False)
 class RemotePairs:
-    """The counterpart of `solvers.rows.pair_rows.PairRows` for rows held by workers."""
+    """The counterpart of `objective.local.pair_rows.PairRows` for rows held by workers."""
 
     cluster: Cluster
     groups: tuple[PairGroup, ...]

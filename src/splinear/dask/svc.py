@@ -12,8 +12,8 @@ from splinear._types import Input, Terms
 from splinear.dask.estimator import DaskEstimator
 from splinear.dask.margins import ClusterTrainer
 from splinear.dask.steps import Pose
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.watch import Progress
+from splinear.objective.loss_sums import LossSum
+from splinear.objective.watch import Progress
 from splinear.svc import AdditiveSVC
 from splinear.terms.base import Term
 from splinear.training.class_weights import ClassWeight

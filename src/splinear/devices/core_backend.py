@@ -13,7 +13,7 @@ from splinear.devices.numpy_backend import NumPyBackend
 from splinear.devices.numpy_pairs import CoreSurfaces
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
-from splinear.solvers.rows.pair_rows import GridRows
+from splinear.objective.local.pair_rows import GridRows
 from splinear.tables.chunks import as_floats
 
 __all__ = ["CoreBackend"]

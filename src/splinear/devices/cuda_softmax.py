@@ -12,7 +12,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import DeviceArray
 from splinear.devices.cuda_counts import NOWHERE
-from splinear.solvers.problems.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS
+from splinear.objective.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS
 
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend

@@ -15,7 +15,7 @@ from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.losses.curvature import Coupled, Curvature, Diagonal
 from splinear.losses.margin import NEARLY_STRAIGHT
 from splinear.model.scatter import Scatter
-from splinear.solvers.problems.loss_sums import (
+from splinear.objective.loss_sums import (
     FARTHEST,
     LAST_SHIFT,
     MAX_SHIFTS,
@@ -25,7 +25,7 @@ from splinear.solvers.problems.loss_sums import (
     Separable,
     Summed,
 )
-from splinear.solvers.problems.units import scatter_sums
+from splinear.objective.units import scatter_sums
 
 __all__ = ["on_device"]
 

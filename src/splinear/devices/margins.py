@@ -12,7 +12,7 @@ from splinear._types import Floats
 from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import LEAST_COST, Backend
 from splinear.losses import EpsilonInsensitive, SquaredHinge
-from splinear.solvers.problems.margin_sums import MarginKind, Measures, RowMargins
+from splinear.objective.margin_sums import MarginKind, Measures, RowMargins
 
 __all__ = ["DeviceMargins"]
 
@@ -22,7 +22,7 @@ AT_ONCE = 2**24  # losses of multiples of a model computed at a time
 
 @dataclass(frozen=True, eq=False)
 class DeviceMargins:
-    """The sums of a `solvers.problems.margin_sums.RowMargins` (`like`), computed on a device."""
+    """The sums of a `objective.margin_sums.RowMargins` (`like`), computed on a device."""
 
     like: RowMargins
     backend: Backend

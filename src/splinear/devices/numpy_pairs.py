@@ -12,7 +12,7 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
 from splinear.model.pairs import N_BANDS
-from splinear.solvers.rows.pair_rows import MOST_CELLS, standardized
+from splinear.objective.local.pair_rows import MOST_CELLS, standardized
 
 __all__ = ["CoreSurfaces", "NumPySurfaces", "grid_evidence"]
 

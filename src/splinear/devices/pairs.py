@@ -11,14 +11,14 @@ from splinear.devices.arrays import bare
 from splinear.devices.backend import Backend, DeviceArray, Surfaces
 from splinear.model.additive import Model
 from splinear.model.pairs import PairGroup, chains_of, numbered_surfaces, split_blocks
-from splinear.solvers.rows.pair_rows import crossed_cells
+from splinear.objective.local.pair_rows import crossed_cells
 
 __all__ = ["DeviceGrids", "DevicePairs", "SentSurfaces"]
 
 
 @dataclass(frozen=True, eq=False)
 class DevicePairs:
-    """`solvers.rows.pair_rows.PairRows` for rows on a device."""
+    """`objective.local.pair_rows.PairRows` for rows on a device."""
 
     backend: Backend
     surfaces: Surfaces
@@ -66,7 +66,7 @@ class DevicePairs:
 
 @dataclass(frozen=True, eq=False)
 class DeviceGrids:
-    """`solvers.rows.pair_rows.GridRows` for rows on a device."""
+    """`objective.local.pair_rows.GridRows` for rows on a device."""
 
     backend: Backend
     cells: DeviceArray  # (n_features, n_rows)

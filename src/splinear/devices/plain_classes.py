@@ -8,7 +8,7 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.devices.backend import LEAST_COST, DeviceArray
-from splinear.solvers.problems.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS
+from splinear.objective.loss_sums import FARTHEST, LAST_SHIFT, MAX_SHIFTS
 
 __all__ = [
     "bent_classes",

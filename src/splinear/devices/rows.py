@@ -23,13 +23,13 @@ from splinear.model.chains import Chain
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.objective.local.coding import copied_codes, read_codes
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.order import Order, end_of_group
+from splinear.objective.local.pair_rows import nearest_nodes
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.rows import Inverse, Rows, ThinnedProducts
 from splinear.objective.space import Space
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.rows.coding import copied_codes, read_codes
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order, end_of_group
-from splinear.solvers.rows.pair_rows import nearest_nodes
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
@@ -57,7 +57,7 @@ def in_memory_of(backend: Backend, make: Callable[..., DeviceRows], *given: obje
 
 @dataclass(frozen=True, eq=False)
 class DeviceRows:
-    """`solvers.rows.training_rows.TrainingRows` for rows that a device holds.
+    """`objective.local.training_rows.TrainingRows` for rows that a device holds.
 
     They are in the same random order, so that samples are the same. Arrays of one number per row
     are :class:`~splinear.devices.arrays.RowArray`. X itself is kept on the device too if it fits;

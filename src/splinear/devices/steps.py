@@ -20,7 +20,7 @@ from splinear.devices.frame import Frame
 from splinear.losses.curvature import Curvature
 from splinear.objective.space import Space, dot
 from splinear.objective.step import ENOUGH, MAX_CG, Aim, Length, Step
-from splinear.solvers.problems.watch import Watch
+from splinear.objective.watch import Watch
 
 __all__ = ["DesignSteps", "DeviceInverse"]
 

@@ -1,1 +1,1 @@
-"""The function of the coefficients that is minimized, its points, and its quadratic models."""
+"""The function of the coefficients that is minimized, its points, models and rows."""

@@ -18,9 +18,9 @@ from splinear.model.factoring import factor_with, factored_surfaces
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.space import Space
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.watch import Watch
 
 __all__ = ["Arrow", "SurfaceBlocks", "band_products", "factored", "penalized_bands"]
 

@@ -30,13 +30,13 @@ from splinear.model.factoring import factor_with
 from splinear.model.nonnegative import Metric
 from splinear.objective.blocks import Arrow, SurfaceBlocks
 from splinear.objective.calibration import Blocks, Calibration
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.point import Point
 from splinear.objective.rows import Inverse, RowValues
 from splinear.objective.space import Space, added, dot
 from splinear.objective.step import ENOUGH, FARTHEST_PROVEN, MAX_CG, Aim, Length, Step
+from splinear.objective.watch import Watch
 from splinear.objective.whole_hessian import WholeHessian
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["Banded", "Dense", "Inverted", "Model", "Part", "conjugate_gradients"]
 

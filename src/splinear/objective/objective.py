@@ -2,7 +2,7 @@
 
     P(theta) = sum_k 1/2 theta_k' S_k theta_k / t_k + L(F),   F = f(x) + b,
 
-summed over outputs, with L a sum of losses of the scores (see `solvers.problems.loss_sums`).
+summed over outputs, with L a sum of losses of the scores (see `objective.loss_sums`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.point import Point
+from splinear.objective.problem import Start
 from splinear.objective.rows import Rows
 from splinear.objective.space import Space
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Start
 
 __all__ = ["Objective"]
 

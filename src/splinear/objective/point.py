@@ -12,11 +12,11 @@ from splinear._types import Floats
 from splinear.losses.curvature import Curvature
 from splinear.model.layout import Layout
 from splinear.model.scatter import Scatter
+from splinear.objective.loss_sums import LossSum, missing_curvature
+from splinear.objective.problem import Result
 from splinear.objective.rows import RowValues
 from splinear.objective.space import Space, dot
 from splinear.objective.step import Step
-from splinear.solvers.problems.loss_sums import LossSum, missing_curvature
-from splinear.solvers.problems.problem import Result
 
 if TYPE_CHECKING:
     from splinear.objective.objective import Objective

@@ -1,9 +1,9 @@
 """What an objective asks of rows, wherever they are: a few passes over all of them, and samples.
 
-`solvers.rows.training_rows.TrainingRows` has the rows in this process, `devices.rows.DeviceRows` on
-a GPU, and for `dask.passes.RemoteRows` workers hold them. Arrays with one number per row,
-`RowValues`, are of a type that the rows choose. Only the modules of this room compute with them;
-solvers see vectors of the length of the model.
+`local.training_rows.TrainingRows` has the rows in this process, `devices.rows.DeviceRows` on a GPU,
+and for `dask.passes.RemoteRows` workers hold them. Arrays with one number per row, `RowValues`, are
+of a type that the rows choose. Only the modules of this room compute with them; solvers see vectors
+of the length of the model.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from splinear._types import Floats
 from splinear.losses.curvature import Curvature
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
+from splinear.objective.local.pair_rows import PairRows
 from splinear.objective.step import Aim, Step
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.pair_rows import PairRows
+from splinear.objective.watch import Watch
 
 if TYPE_CHECKING:
+    from splinear.objective.local.training_rows import TrainingRows
     from splinear.objective.space import Space
-    from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["Inverse", "RowValues", "Rows", "ThinnedProducts"]
 

@@ -29,7 +29,7 @@ from splinear.objective.point import Point
 from splinear.objective.rows import RowValues
 from splinear.objective.space import dot
 from splinear.objective.step import ENOUGH, MAX_CG, Aim, Step
-from splinear.solvers.problems.watch import Watch
+from splinear.objective.watch import Watch
 
 __all__ = ["bring_inside", "step_inside"]
 

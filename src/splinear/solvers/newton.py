@@ -4,7 +4,7 @@ Minimizes, over the parameters theta (n_outputs, n_parameters) of a layout and b
 
     P = sum_k 1/2 theta_k' S_k theta_k / t_k + L(F),   F = f(x) + b,
 
-summed over outputs, with L a sum of losses of the scores (see `solvers.problems.loss_sums`); b is
+summed over outputs, with L a sum of losses of the scores (see `objective.loss_sums`); b is
 not penalized. Each step minimizes the quadratic model of P within a trust region by conjugate
 gradients, which stop at its boundary (Steihaug's method); see `objective.model`.
 
@@ -38,16 +38,16 @@ from typing import Literal
 
 import numpy as np
 
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.model import Banded, Dense, Inverted, Model, Part
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
+from splinear.objective.problem import Result, Start, Stopping, stack
 from splinear.objective.rows import Rows
 from splinear.objective.step import Aim, Step
+from splinear.objective.watch import Watch
 from splinear.objective.whole_hessian import ROWS_PER_COEFFICIENT, entries_per_row, forms_hessian
 from splinear.solvers.faces import bring_inside, step_inside
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Result, Start, Stopping, stack
-from splinear.solvers.problems.watch import Watch
 
 __all__ = ["Chooser", "Preconditioner", "descend", "follow_path", "last", "one_step", "solve"]
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
+from splinear.objective.problem import Start, Stopping
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Start, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.set import TrainingSet
 
 __all__ = ["CrossFit", "Derivatives"]

@@ -21,12 +21,12 @@ from splinear.model.additive import Model
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import Scorer, scorers_of
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.margin_sums import MarginSums
+from splinear.objective.problem import Result, Start, Stopping
 from splinear.objective.rows import Rows
 from splinear.solvers.hinge import smoothing, working_sets
 from splinear.solvers.hinge.margin_proof import SolveMargins
-from splinear.solvers.problems.margin_sums import MarginSums
-from splinear.solvers.problems.problem import Result, Start, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table

@@ -14,13 +14,13 @@ from splinear._compat import Interval
 from splinear._types import Constraints, Floats
 from splinear.losses.base import Loss
 from splinear.model.layout import Layout
+from splinear.objective.local.memory import NEED_DUAL, BytesPerRow
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.margin_sums import RowMargins
+from splinear.objective.problem import Problem, Result, Start, Stopping
 from splinear.solvers.hinge import dual_cd
-from splinear.solvers.problems.margin_sums import RowMargins
-from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 from splinear.solvers.proofs.certificate import certify_problem, solve_and_certify
 from splinear.solvers.proofs.refinement import stand_in
-from splinear.solvers.rows.memory import NEED_DUAL, BytesPerRow
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training import tall

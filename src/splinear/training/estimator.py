@@ -26,11 +26,11 @@ from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
 from splinear.model.layout import Layout
-from splinear.solvers.problems.problem import Start, Stopping, stack
-from splinear.solvers.problems.watch import Watch
+from splinear.objective.local.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Start, Stopping, stack
+from splinear.objective.watch import Watch
 from splinear.solvers.proofs.certificate import fine_enough
-from splinear.solvers.rows.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.checks import column_ranges, feature_label
 from splinear.tables.device import DeviceTable, to_cupy_like
 from splinear.tables.table import Table

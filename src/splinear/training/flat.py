@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
-from splinear.solvers.problems.problem import Start
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Start
 from splinear.solvers.reml.smoothness import LEAST_FREEDOM, SETTLED, Smoothness
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.plan import FeaturePair
 from splinear.training.set import TrainingSet

@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 from splinear._compat import safe_indexing
 from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
-from splinear.solvers.problems.problem import Result, Stopping, stack
+from splinear.objective.problem import Result, Stopping, stack
 from splinear.solvers.proofs.certificate import fine_enough
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator

@@ -10,9 +10,9 @@ from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.rows.pair_rows import standardized
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.pair_rows import standardized
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.training.crossfit import CrossFit, Scale
 
 __all__ = ["grid_evidence", "is_worth_a_pass"]

@@ -29,11 +29,11 @@ from splinear._types import Floats
 from splinear.model.chains import Chain
 from splinear.model.grouping import split_by
 from splinear.model.pairs import PairGroup
+from splinear.objective.local.memory import BytesPerRow
+from splinear.objective.local.pair_rows import MOST_CELLS
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.point import Point
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.rows.memory import BytesPerRow
-from splinear.solvers.rows.pair_rows import MOST_CELLS
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms.base import ColumnData
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.plan import FeaturePair, TermPlan

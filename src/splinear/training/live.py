@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TextIO, TypeAlias, TypeVar
 
 from splinear._types import Floats
-from splinear.solvers.problems.watch import Progress, Watch
+from splinear.objective.watch import Progress, Watch
 
 __all__ = ["FitLine", "LiveLine", "SearchLine"]
 

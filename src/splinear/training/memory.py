@@ -1,4 +1,4 @@
-"""Plan of a fit within `max_memory`: the estimator's side of splinear.solvers.rows.memory."""
+"""Plan of a fit within `max_memory`: the estimator's side of splinear.objective.local.memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from sklearn.base import BaseEstimator
 
 from splinear.model.layout import Layout
-from splinear.solvers.rows.disk import code_bytes
-from splinear.solvers.rows.memory import (
+from splinear.objective.local.disk import code_bytes
+from splinear.objective.local.memory import (
     ENTRY_BYTES,
     BytesPerRow,
     MemoryPlan,

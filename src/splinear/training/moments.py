@@ -10,7 +10,7 @@ from splinear._types import Floats
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
 
 __all__ = ["moments"]
 

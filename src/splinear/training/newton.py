@@ -15,16 +15,16 @@ import numpy as np
 from splinear.losses.base import Loss
 from splinear.model.information import Information
 from splinear.model.layout import Layout
+from splinear.objective.local.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.objective import Objective
+from splinear.objective.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
 from splinear.solvers.reml.information import gather
 from splinear.solvers.reml.smoothness import MAX_TURNS, Smoothness, first_factor
-from splinear.solvers.rows.memory import NEED_NEWTON, NEED_SOFTMAX, BytesPerRow
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed, advise_smooth

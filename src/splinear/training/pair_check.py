@@ -16,11 +16,11 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.point import Point
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Start, Stopping
+from splinear.objective.problem import Start, Stopping
 from splinear.solvers.reml.smoothness import Smoothness
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.terms.pair import Pair
 from splinear.terms.plan import FeaturePair
 from splinear.training.crossfit import N_FOLDS, CrossFit

@@ -9,11 +9,11 @@ import numpy as np
 
 from splinear.losses import SquaredHinge
 from splinear.losses.base import Loss
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import Separable
+from splinear.objective.problem import Problem, Result, Start, Stopping
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import Separable
-from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 from splinear.solvers.proofs.certificate import minimize_and_certify
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.running import one_blas_thread
 
 __all__ = ["check_forms", "follow_primal", "proven_primal"]

@@ -12,9 +12,9 @@ from splinear.losses.base import Loss, Offset
 from splinear.losses.margin import MarginLoss
 from splinear.losses.sides import SideLoss
 from splinear.losses.survey import Survey
-from splinear.solvers.problems.loss_sums import LossSum, Separable, Summed
-from splinear.solvers.problems.problem import Problem
-from splinear.solvers.rows.memory import BytesPerRow
+from splinear.objective.local.memory import BytesPerRow
+from splinear.objective.loss_sums import LossSum, Separable, Summed
+from splinear.objective.problem import Problem
 from splinear.training.class_weights import ClassWeight, class_weights
 from splinear.training.weighted import WeightedRows
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-from splinear.solvers.problems.watch import Watch
+from splinear.objective.watch import Watch
 
 __all__ = ["one_blas_thread", "side_by_side", "thread_count"]
 

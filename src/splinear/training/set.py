@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 from splinear._types import AnyArray
 from splinear.losses.base import Loss
 from splinear.model.layout import Layout
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Result, Start
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
+from splinear.objective.problem import Result, Start
 from splinear.training.response import Problems, Response
 from splinear.training.weighted import WeightedRows
 

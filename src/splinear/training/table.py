@@ -12,7 +12,7 @@ from sklearn.utils import check_X_y
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
 from splinear.losses.survey import Survey
-from splinear.solvers.problems.units import EVERY_ROW, Units
+from splinear.objective.units import EVERY_ROW, Units
 from splinear.tables.checks import (
     check_columns,
     check_counts,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from splinear.losses import SquaredHinge
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.margin_sums import RowMargins, has_ramps
+from splinear.objective.problem import Problem, Result, Start, Stopping
 from splinear.solvers.hinge import dual_cd, smoothing
-from splinear.solvers.problems.margin_sums import RowMargins, has_ramps
-from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 from splinear.training.running import one_blas_thread
 
 __all__ = ["has_many_rows", "is_tall", "solve", "suits_newton"]

@@ -11,8 +11,8 @@ from splinear.losses.base import Loss
 from splinear.model.additive import Model
 from splinear.model.information import Information
 from splinear.model.layout import Layout
-from splinear.solvers.problems.problem import Result, Start, Stopping
-from splinear.solvers.rows.memory import BytesPerRow
+from splinear.objective.local.memory import BytesPerRow
+from splinear.objective.problem import Result, Start, Stopping
 from splinear.tables.table import Table
 from splinear.terms.base import Advice
 from splinear.training.class_weights import ClassWeight

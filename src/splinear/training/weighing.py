@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.solvers.problems.problem import Problem, Result, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Problem, Result, Stopping
 from splinear.training.response import Problems
 from splinear.training.set import TrainingSet
 

@@ -9,8 +9,8 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.losses.survey import Survey
 from splinear.model.layout import Layout
-from splinear.solvers.problems.units import EVERY_ROW, Units
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.units import EVERY_ROW, Units
 
 __all__ = ["WeightedRows"]
 

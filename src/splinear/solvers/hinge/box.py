@@ -24,7 +24,7 @@ import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
-from splinear.solvers.problems.problem import Problem
+from splinear.objective.problem import Problem
 
 __all__ = ["Box"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from splinear import _core
 from splinear.losses.margin import MarginLoss
 from splinear.model.group import TermGroup
-from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
-from splinear.solvers.problems.watch import Watch
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Problem, Result, Start, Stopping
+from splinear.objective.watch import Watch
 
 __all__ = ["follow_path", "solve"]
 

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
+from splinear.objective.margin_sums import MarginSums
+from splinear.objective.problem import Result, Start, Stopping, stack
 from splinear.objective.rows import Rows
 from splinear.objective.space import Space
 from splinear.solvers.hinge import smoothing
-from splinear.solvers.problems.margin_sums import MarginSums
-from splinear.solvers.problems.problem import Result, Start, Stopping, stack
 from splinear.solvers.proofs.certificate import AIM, LAST_AIM, with_gap
 
 __all__ = ["ExactPasses", "SolveMargins", "certify", "solve_margins"]

@@ -35,11 +35,11 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._types import Floats
 from splinear.objective.blocks import Arrow
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.margin_sums import MarginSums, Measures, RowMargins
+from splinear.objective.problem import Result, Start, Stopping
 from splinear.objective.rows import Rows
 from splinear.objective.space import Space, added
-from splinear.solvers.problems.margin_sums import MarginSums, Measures, RowMargins
-from splinear.solvers.problems.problem import Result, Start, Stopping
-from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["solve"]
 

@@ -22,11 +22,11 @@ from typing import Protocol
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.objective.margin_sums import MarginSums
+from splinear.objective.problem import Problem, Result, Start, Stopping
 from splinear.objective.rows import Rows
 from splinear.objective.space import Space
 from splinear.solvers.hinge.box import Box
-from splinear.solvers.problems.margin_sums import MarginSums
-from splinear.solvers.problems.problem import Problem, Result, Start, Stopping
 
 __all__ = ["Pool", "Sums", "solve"]
 

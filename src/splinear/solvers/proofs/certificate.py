@@ -21,14 +21,14 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.objective import Objective
+from splinear.objective.problem import Problem, Result, Start, Stopping, stack
 from splinear.objective.space import Space, dot
+from splinear.objective.watch import Watch
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Problem, Result, Start, Stopping, stack
-from splinear.solvers.problems.watch import Watch
 from splinear.solvers.proofs.rounding import rows_in_doubt
-from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = [
     "certify_problem",

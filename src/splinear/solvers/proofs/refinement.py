@@ -17,9 +17,9 @@ from dataclasses import replace
 import numpy as np
 
 from splinear._types import Floats
-from splinear.solvers.problems.problem import Problem, Result, Start
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Problem, Result, Start
 from splinear.solvers.proofs.rounding import rows_in_doubt
-from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["stand_in"]
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.group import TermGroup
-from splinear.solvers.problems.problem import Problem, Result
-from splinear.solvers.rows.training_rows import TrainingRows
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.problem import Problem, Result
 
 __all__ = ["error_of_codes", "rows_in_doubt"]
 

@@ -20,11 +20,12 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.model.layout import Layout
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
+from splinear.objective.problem import Result, Start, Stopping, stack
 from splinear.solvers import newton
-from splinear.solvers.problems.loss_sums import LossSum
-from splinear.solvers.problems.problem import Result, Start, Stopping, stack
 from splinear.solvers.reml.smoothness import (
     MAX_TURNS,
     SETTLED,
@@ -32,7 +33,6 @@ from splinear.solvers.reml.smoothness import (
     choose_smoothness,
     degrees_of_freedom,
 )
-from splinear.solvers.rows.training_rows import TrainingRows
 
 __all__ = ["WIDE", "choose", "choose_with_pairs", "enough_rows", "final_edf"]
 

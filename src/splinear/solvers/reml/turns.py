@@ -20,10 +20,10 @@ from splinear._types import Floats
 from splinear.model.factoring import factor_with
 from splinear.model.layout import Layout
 from splinear.objective.point import Point
+from splinear.objective.problem import Stopping
 from splinear.objective.step import Step
 from splinear.objective.whole_hessian import KeptHessian, entries_per_row
 from splinear.solvers import newton
-from splinear.solvers.problems.problem import Stopping
 
 __all__ = ["Turns", "turns_from"]
 

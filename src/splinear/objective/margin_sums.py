@@ -26,7 +26,7 @@ from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.losses import EpsilonInsensitive, Hinge, SquaredHinge
 from splinear.losses.margin import MarginLoss
-from splinear.solvers.problems.problem import Problem
+from splinear.objective.problem import Problem
 
 __all__ = ["MarginKind", "MarginSums", "Measures", "RowMargins", "has_ramps"]
 

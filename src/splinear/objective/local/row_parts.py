@@ -10,9 +10,9 @@ from splinear._types import AnyArray
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scoring import group_columns
-from splinear.solvers.rows.disk import entries_on_disk
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order
+from splinear.objective.local.disk import entries_on_disk
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.order import Order
 from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
 

@@ -18,8 +18,8 @@ from splinear.losses.base import Loss, Offset
 from splinear.losses.curvature import Curvature, Diagonal
 from splinear.losses.margin import NEARLY_STRAIGHT, MarginLoss
 from splinear.model.scatter import Scatter
-from splinear.solvers.problems.problem import Problem
-from splinear.solvers.problems.units import EVERY_ROW, Units, scatter_sums, typical_weight
+from splinear.objective.problem import Problem
+from splinear.objective.units import EVERY_ROW, Units, scatter_sums, typical_weight
 
 __all__ = [
     "FARTHEST",

@@ -12,7 +12,7 @@ from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
-from splinear.solvers.problems.watch import Watch
+from splinear.objective.watch import Watch
 
 __all__ = ["Problem", "Result", "Start", "Stopping", "stack", "start_at"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._types import Floats
 from splinear.model.layout import Layout
-from splinear.solvers.rows.pair_rows import PairRows
+from splinear.objective.local.pair_rows import PairRows
 
 __all__ = ["ValuePiece", "all_scores", "all_sums"]
 

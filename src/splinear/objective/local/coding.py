@@ -10,9 +10,9 @@ from splinear import _core
 from splinear._types import AnyArray
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.solvers.rows.disk import codes_on_disk
-from splinear.solvers.rows.memory import MemoryPlan
-from splinear.solvers.rows.order import Order
+from splinear.objective.local.disk import codes_on_disk
+from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.order import Order
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 

@@ -13,7 +13,7 @@ from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.chains import Chain
 from splinear.model.pairs import PairGroup, split_blocks, surfaces
-from splinear.solvers.rows.order import Order
+from splinear.objective.local.order import Order
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 

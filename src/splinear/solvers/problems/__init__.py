@@ -1,1 +1,0 @@
-"""The problems that solvers minimize: losses, sums of losses, and stopping rules."""
