@@ -10,10 +10,18 @@
 
 namespace splinear {
 
+// A share of a whole, moved toward one half by more than rounding errors. Between two values that
+// fit equally well, the one nearer to the middle is then chosen, so that the knots of a mirrored
+// column are mirrored.
+inline double inward(double share) noexcept {
+    constexpr double step = 1e-9;
+    return share < 0.5 ? share + step : share - step;
+}
+
 // The index, among n ascending values, of the smallest one such that at least `share` of them are
-// not above it.
+// not above it; of two such values, the one nearer to the median.
 inline std::size_t quantile_place(double share, std::size_t n) noexcept {
-    const double before = std::ceil(share * static_cast<double>(n)) - 1.0;
+    const double before = std::ceil(inward(share) * static_cast<double>(n)) - 1.0;
     return static_cast<std::size_t>(std::clamp(before, 0.0, static_cast<double>(n - 1)));
 }
 
@@ -22,7 +30,7 @@ template <class Real>
 struct Ascending {
     std::span<const Real> values;
 
-    // The smallest value such that at least `share` of the rows are not above it.
+    // The value at quantile_place().
     double quantile(double share) const noexcept {
         return static_cast<double>(values[quantile_place(share, values.size())]);
     }
@@ -112,7 +120,7 @@ std::vector<double> quantile_knots(const Ascending<Real>& seen, double lo, doubl
     const std::size_t n_others = n_bins - knots.size();
     const auto n = static_cast<double>(others.size() + 1);
     for (std::size_t k = 1; k <= n_others; ++k) {
-        const double place = static_cast<double>(k) * n / static_cast<double>(n_others + 1);
+        const double place = inward(static_cast<double>(k) / static_cast<double>(n_others + 1)) * n;
         knots.push_back(others[static_cast<std::size_t>(std::floor(place - 0.5))]);
     }
     knots.push_back(hi);

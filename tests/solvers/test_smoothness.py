@@ -248,6 +248,41 @@ def test_a_curve_is_fitted_like_its_mirror_image(curve):
     assert np.abs(found - mirrored).max() < 1e-6 * np.ptp(found)
 
 
+def mirrored_tables(seed, n=300):
+    """A table with ties, and numbers, two classes and three classes that depend on it."""
+    random = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            random.normal(size=n),
+            random.gamma(0.7, size=n).round(2),
+            random.normal(size=n).round(1),
+            random.poisson(3, n).astype(float),
+            random.exponential(size=n),
+        ]
+    )
+    signal = np.sin(2.0 * X[:, 0]) + np.log(0.1 + X[:, 1]) + 0.1 * X[:, 3]
+    noisy = signal + random.logistic(size=n)
+    return X, (noisy, (noisy > 0.0).astype(int), np.digitize(noisy, [-1.0, 0.5]))
+
+
+@pytest.mark.parametrize("has_missing", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_arguments_fit_a_table_like_its_mirror_image(seed, has_missing):
+    """To the accuracy of sums over codes, which are in single precision."""
+    X, targets = mirrored_tables(seed)
+    if has_missing:
+        X[np.random.default_rng(9).random(X.shape) < 0.1] = np.nan
+    for y, estimator in zip(
+        targets, (AdditiveRegressor, AdditiveClassifier, AdditiveClassifier), strict=True
+    ):
+        model, mirrored = estimator(**SETTINGS).fit(X, y), estimator(**SETTINGS).fit(-X, y)
+        if estimator is AdditiveRegressor:
+            scores, other = model.predict(X), mirrored.predict(-X)
+        else:
+            scores, other = model.decision_function(X), mirrored.decision_function(-X)
+        assert np.abs(scores - other).max() < 2e-5 * np.ptp(scores)
+
+
 # mgcv 1.8-41: x and noise as below, h = 1/20, knots seq(-3 h, 1 + 3 h, h), then
 # gam(y ~ s(x, bs = "ps", k = 23, m = c(2, 2)), method = "REML"): edf without the intercept, sig2
 # and predictions at 0, .1, ..., 1.
@@ -456,7 +491,7 @@ def test_one_row_of_great_weight_leaves_variances_that_are_positive(weight, curv
 
 @pytest.mark.parametrize("which", range(10))
 def test_posterior_variances_are_those_of_the_matrix(which, mixed):
-    """Of the differences, with the intercept integrated out; a gap is not tied to its curve."""
+    """Of the differences, with the intercept integrated out; a gap is its curve's mean and more."""
     X, layout = mixed(5)
     group = TrainingRows.prepare(open_table(X), layout, exact=True).layout.groups[which]
     random = np.random.default_rng(6)
@@ -467,7 +502,7 @@ def test_posterior_variances_are_those_of_the_matrix(which, mixed):
         ends = group.embedding.axes.first[j], group.embedding.axes.last[j]
         B[:, j, : group.size] = group.embedding.basis.evaluate(random.uniform(*ends, n))
         if group.has_gaps:
-            gap = random.random(n) < 0.3
+            gap = random.random(n) < 0.3 * group.used[j, -1]
             B[gap, j, : group.size], B[gap, j, -1] = 0.0, 1.0
         products = B[:, j].T @ B[:, j]
         for p in range(blocks.shape[2]):
@@ -479,7 +514,12 @@ def test_posterior_variances_are_those_of_the_matrix(which, mixed):
         at = np.flatnonzero(used[j])
         S = sum(np.diag(bands[j, : group.stride - p, p], p) for p in range(bands.shape[2]))
         S = S + np.triu(S, 1).T
-        M = (S + B[:, j].T @ B[:, j] - np.outer(u[j], u[j]))[np.ix_(at, at)]
+        values = B[:, j].copy()
+        if group.has_gaps:  # as many are the curve's mean, and a deviation of their own
+            there = values[:, -1] == 0.0
+            values[~there, : group.size] = values[there, : group.size].mean(axis=0)
+        centered = values - values.mean(axis=0)
+        M = (S + centered.T @ centered)[np.ix_(at, at)]
         inverse = np.eye(group.stride)
         inverse[: group.size, : group.size] = group.embedding.penalty.difference(
             np.eye(group.size)

@@ -21,6 +21,7 @@ __all__ = [
     "ascending",
     "filled",
     "has_long_tail",
+    "inward",
     "is_narrow",
     "n_distinct",
     "quantile_knots",
@@ -64,6 +65,7 @@ FOR_QUANTILES = SampleSize(least=5_000, most=50_000, values=5_000_000)
 BULK = (0.05, 0.95)
 NARROW = 0.2
 NARROW_OF_WIDE = 0.1  # in wide tables, such as features of images
+INWARD = 1e-9  # of a whole; see inward()
 
 
 def samples(
@@ -179,12 +181,14 @@ class Sample:
     def quantiles(self, shares: AnyArray) -> Floats:
         """Return weighted quantiles for shares (n,): the smallest value with at least that weight.
 
-        They are values of the sample. A row of weight 2 has the effect of two rows of weight 1.
+        If exactly that weight is up to a value, the quantile is this value or the next, whichever
+        is nearer to the median, so that a mirrored column has mirrored quantiles. They are values
+        of the sample. A row of weight 2 has the effect of two rows of weight 1.
         """
         if not len(self.values):
             return np.zeros(len(shares))
         last = len(self.values) - 1
-        return values_at(self.values, self.total, shares * self.total[-1], 0, last)
+        return values_at(self.values, self.total, inward(shares) * self.total[-1], 0, last)
 
     @cached_property
     def distinct(self) -> Floats:
@@ -229,6 +233,15 @@ def is_narrow(
     return np.asarray(0.5 * end - 0.5 * start < narrow * (0.5 * hi - 0.5 * lo))  # no overflow
 
 
+def inward(shares: AnyArray) -> Floats:
+    """Return shares of a whole, moved toward one half by more than rounding errors.
+
+    Between two values that fit equally well, the one nearer to the middle is then chosen, so that
+    the knots of a mirrored column are mirrored.
+    """
+    return np.where(shares < 0.5, shares + INWARD, shares - INWARD)
+
+
 def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     """Return at most n_bins + 1 knots over [lo, hi], placed by quantiles.
 
@@ -246,7 +259,7 @@ def quantile_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     of_rows = of_rows[(of_rows != lo) & (of_rows != hi)]
     others = _without(distinct[1:-1], of_rows)
     n_others = n_inner - len(of_rows)
-    places = np.arange(1, n_others + 1) * (len(others) + 1) / (n_others + 1)
+    places = inward(np.arange(1, n_others + 1) / (n_others + 1)) * (len(others) + 1)
     return np.sort(
         np.concatenate([[lo, hi], of_rows, others[np.floor(places - 0.5).astype(np.intp)]])
     )
@@ -256,22 +269,36 @@ def spread_knots(seen: Sample, lo: float, hi: float, n_bins: int) -> Floats:
     """Return at most n_bins + 1 knots over [lo, hi], placed by quantiles and equal steps.
 
     A feature with few distinct values has a knot at each of them. Otherwise a third of the knots
-    are quantiles of the rows, a third are equal steps, each moved to the next value that occurs,
-    and the others are quantiles of the remaining distinct values.
+    are quantiles of the rows, a third are equal steps, each moved to the nearest value that occurs,
+    and the others are quantiles of the remaining distinct values. A mirrored feature has mirrored
+    knots.
     """
     distinct = with_ends(seen.distinct, lo, hi)
     if len(distinct) <= n_bins + 1 or n_bins < 6:
         return quantile_knots(seen, lo, hi, n_bins)
-    third = n_bins // 3
+    third = n_bins // 3 | 1  # odd: in the middle, two values may be equally near
     of_rows = seen.quantiles(np.arange(1, third) / third)
-    share = np.linspace(0.0, 1.0, third + 1)
-    at = np.searchsorted(distinct, lo * (1.0 - share) + hi * share)
-    steps = distinct[np.minimum(at, len(distinct) - 1)]
+    share = inward(np.linspace(0.0, 1.0, third + 1))
+    wanted = lo * (1.0 - share) + hi * share
+    at = np.clip(np.searchsorted(distinct, wanted), 1, len(distinct) - 1)
+    below, above = distinct[at - 1], distinct[at]
+    steps = np.where(wanted < 0.5 * below + 0.5 * above, below, above)
     knots = np.unique(np.concatenate([[lo, hi], of_rows, steps]))
     others = _without(distinct, knots)
     n = min(n_bins + 1 - len(knots), len(others))
-    places = (np.arange(n) + 0.5) * len(others) / max(n, 1)
-    return np.union1d(knots, others[places.astype(np.intp)])
+    places = inward((np.arange(n) + 0.5) / max(n, 1)) * len(others)
+    chosen = others[places.astype(np.intp)]
+    if n % 2 == 1 and len(others) % 2 == 0:
+        chosen[n // 2] = _between(others[len(others) // 2 - 1], others[len(others) // 2])
+    return np.union1d(knots, chosen)
+
+
+def _between(a: float, b: float) -> float:
+    """Return the middle of two numbers, in single precision if they are."""
+    middle = 0.5 * a + 0.5 * b
+    with np.errstate(over="ignore"):
+        single = np.array([a, b, middle], dtype=np.float32).astype(np.float64)
+    return float(single[2] if (single[:2] == [a, b]).all() else middle)
 
 
 def all_spread_knots(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from splinear._types import Floats
-from splinear.curves.knots import values_at
+from splinear.curves.knots import inward, values_at
 from splinear.tables.chunks import Chunk, as_sparse
 
 __all__ = ["Nonzeros"]
@@ -94,7 +94,7 @@ class Nonzeros:
         last = distinct[number[first + n - 1]]
         n_inside = self.n_distinct[columns] - (last == hi[columns])
         n_half = (n_bins - 1) // 2
-        shares = np.arange(1, n_half + 1) / (n_half + 1)
+        shares = inward(np.arange(1, n_half + 1) / (n_half + 1))
         places = np.clip(np.ceil(n[:, None] * shares).astype(np.int64), 1, n[:, None]) - 1
         ranks = number[first[:, None] + places] - number[first][:, None]
         taken = np.diff(ranks, axis=1, prepend=-1) > 0  # without repetitions
@@ -118,5 +118,5 @@ def _first(n: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
 
 def _spread(n: NDArray[np.int64], n_chosen: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Return rows of n_chosen equally spaced integers below n; later entries are arbitrary."""
-    steps = np.arange(1, size + 1) * (n + 1.0)[:, None] / (n_chosen + 1.0)[:, None]
+    steps = inward(np.arange(1, size + 1) / (n_chosen + 1.0)[:, None]) * (n + 1.0)[:, None]
     return np.asarray(np.floor(steps - 0.5), dtype=np.int64)

@@ -33,8 +33,7 @@ class Space:
         self.used = self.layout.used
         self.cone = self.layout.cone
         # Several outputs are classes: adding the same to all of them changes no probability.
-        are_classes = self.is_free and n_outputs > 1 and self.cone is None
-        self.is_tied = are_classes and rows.inverts
+        self.is_tied = self.is_free and n_outputs > 1 and self.cone is None
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 
     def over(self, rows: Rows) -> Space:

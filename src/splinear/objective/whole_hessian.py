@@ -17,7 +17,6 @@ from splinear.objective.space import Space
 __all__ = [
     "FEW_SAMPLED",
     "MAX_DENSE",
-    "ROWS_PER_COEFFICIENT",
     "KeptHessian",
     "WholeHessian",
     "entries_per_row",
@@ -27,9 +26,6 @@ __all__ = [
 ]
 
 MAX_DENSE = 2500  # largest number of coefficients per output for which the matrix may be formed
-SAME = 0.05  # relative change of all second derivatives below which a matrix is not computed again
-# In the first turns it is formed from one in this many rows, if that is enough.
-N_FIRST, FIRST_SHARE, ROWS_PER_COEFFICIENT = 3, 4, 12
 FEW_SAMPLED = 0.5  # of a function's diagonal entry: below this share, the one of all rows is used
 
 
@@ -130,33 +126,18 @@ class WholeHessian:
 
 
 class KeptHessian:
-    """The Hessian of the losses of one output, computed again after it has changed.
-
-    As long as the second derivatives of the rows change little, the row and column of every
-    function are scaled such that the diagonal is the current one.
-    """
+    """The Hessian of the losses of one output, computed again if second derivatives change."""
 
     def __init__(self, space: Space) -> None:
         self.whole = WholeHessian(space)
         self._raw = self._h = np.zeros(0)
-        self._n_turns = self._n_sample = 0
 
     def at(self, point: Point) -> Floats:
         """Return the matrix at a point, without the penalty; the caller may overwrite it."""
-        h, blocks = point.curvature.diagonal[0], point.blocks[0]
-        diagonal = self.whole.diagonal(h, blocks)
-        enough = max(len(h) // FIRST_SHARE, ROWS_PER_COEFFICIENT * len(self.whole.places))
-        n = min(enough, len(h)) if self._n_turns < N_FIRST else len(h)
-        self._n_turns += 1
-        if n > self._n_sample or np.abs(h - self._h).sum() > SAME * h.sum():
-            self._raw, self._h, self._n_sample = self.whole.raw(h, n), h, n
-        before = np.einsum("kk->k", self._raw)
-        there = (diagonal > 0.0) & (before > 0.0)
-        scale = np.sqrt(np.divide(diagonal, before, out=np.ones_like(diagonal), where=there))
-        H = self._raw * scale
-        H *= scale[:, None]
-        np.einsum("kk->k", H)[:] = diagonal
-        return self.whole.finished(H)
+        h = point.curvature.diagonal[0]
+        if not np.array_equal(h, self._h):
+            self._raw, self._h = self.whole.raw(h, len(h)), h
+        return self.whole.finished(self._raw.copy())
 
 
 def penalty_entries(

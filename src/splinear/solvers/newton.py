@@ -46,7 +46,7 @@ from splinear.objective.problem import Result, Start, Stopping, stack
 from splinear.objective.rows import Rows
 from splinear.objective.step import Aim, Step
 from splinear.objective.watch import Watch
-from splinear.objective.whole_hessian import ROWS_PER_COEFFICIENT, entries_per_row, forms_hessian
+from splinear.objective.whole_hessian import entries_per_row, forms_hessian
 from splinear.solvers.faces import bring_inside, step_inside
 
 __all__ = ["Chooser", "Preconditioner", "descend", "follow_path", "last", "one_step", "solve"]
@@ -63,6 +63,9 @@ RESOLVED = 1e-6  # of the first objective; smaller values are not resolved on co
 CG_ACCURACY = 0.1  # share of the gradient that may remain: a step then divides the gap by about 100
 # The first steps lead to points with a different Hessian, and need not be accurate.
 N_ROUGH, ROUGH_ABOVE, ROUGH_ACCURACY = 2, 0.1, 0.3
+
+ROWS_PER_COEFFICIENT = 12  # rows of the sample for the dense preconditioner
+CHEAP_SAMPLE = 5_000  # the same, at least
 
 # Rows of the first sample for products. It is larger for several outputs, and for terms with
 # levels, which may be missing from a small sample.
@@ -230,8 +233,12 @@ class Chooser:
     def __init__(self, at: Point, preconditioner: str) -> None:
         space = self.space = at.space
         n = space.layout.n_free_of_curves + 1
-        self.n_sample = min(space.n_rows, ROWS_PER_COEFFICIENT * n)
-        self.dense_price = 0.5 * self.n_sample * entries_per_row(space) ** 2 + n**3 / 30
+        # As many rows as are needed, or as take no longer than factoring. Of all rows, the matrix
+        # is the same whichever function of a curve the intercept replaces.
+        per_row, factoring = 0.5 * entries_per_row(space) ** 2, n**3 / 30
+        n_cheap = max(CHEAP_SAMPLE, int(factoring / max(per_row, 1.0)))
+        self.n_sample = min(space.n_rows, max(ROWS_PER_COEFFICIENT * n, n_cheap))
+        self.dense_price = self.n_sample * per_row + factoring
         per_row = space.rows.n_values / space.n_rows
         self.price_per_row = space.rows.value_price * per_row  # of a product
         if space.rows.pairs is not None:

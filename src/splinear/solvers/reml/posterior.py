@@ -189,8 +189,9 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: 
 
     u (n_features, stride) is the coupling of the tables to the intercept, divided by the square
     root of the second derivative with respect to the intercept: with the intercept integrated out,
-    the block M_j becomes M_j - u_j u_j'.
+    the block M_j becomes M_j - u_j u_j'; see `_apart` for gaps.
     """
+    u, of_gap = _apart(group, blocks, u)
     bands = penalized_bands(group, blocks, n_threads)
     penalty = group.embedding.penalty
     takes_steps = isinstance(penalty, DifferencePenalty) and penalty.order <= 1
@@ -200,7 +201,32 @@ def posterior_variances(group: TermGroup, blocks: Floats, u: Floats, n_threads: 
         variance, x = _dense_variances(group, bands, u)
     left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
     variance += group.differences(x) ** 2 / left[:, None]
+    if group.has_gaps:
+        variance[:, -1] = _of_deviation(variance[:, -1], of_gap)
     return np.where(group.used, variance, 0.0)
+
+
+def _apart(group: TermGroup, blocks: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Return u of the curves alone, with 0 for gaps, and u of the gaps.
+
+    The value of a gap is its curve's mean plus a deviation. In the rows without the gap, a curve's
+    level is left to the intercept; in the others it is the mean, so a curve that moves as a whole
+    moves all rows, as the intercept does. If the second derivatives of all rows are equal, a curve
+    is thus tied to the intercept as if there were only the rows without the gap, and not to the
+    deviation. (Otherwise M_j - u_j u_j' would depend on which function the intercept replaces.)
+    """
+    if not group.has_gaps:
+        return u, np.zeros(0)
+    of_gap = u[:, -1]
+    share = np.divide(of_gap**2, blocks[:, -1, 0], out=np.zeros(len(u)), where=of_gap != 0.0)
+    alone = u / np.sqrt(np.maximum(1.0 - share, TINY))[:, None]
+    alone[:, -1] = 0.0
+    return alone, of_gap
+
+
+def _of_deviation(variance: Floats, u: Floats) -> Floats:
+    """Return the variance of a gap's deviation with the intercept integrated out."""
+    return np.asarray(variance / np.maximum(1.0 - u**2 * variance, 1e-10))
 
 
 @dataclass(frozen=True)
@@ -233,6 +259,7 @@ class PartsPosterior:
         parts, size = group.parts, group.size
         assert parts is not None
         line, _, precision = group.lines()
+        u, of_gap = _apart(group, blocks, u)
         of_line = band_products(blocks, line, group.used)
         bands = penalized_bands(group, blocks, n_threads)
 
@@ -253,6 +280,8 @@ class PartsPosterior:
             d = group.differences(moved)
             steps += d**2 * variance[:, None]
             bends += parts.bends_of(d[:, :size]) ** 2 * variance[:, None]
+        if group.has_gaps:
+            steps[:, -1] = _of_deviation(steps[:, -1], of_gap)
         return cls(
             np.where(group.used, steps, 0.0),
             np.where(parts.has_bends, bends, 0.0),

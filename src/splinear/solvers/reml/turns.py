@@ -3,9 +3,9 @@
 - `StepTurns`: steps by products with the Hessian, which are passes over the rows. If there are so
   few rows that these are faster than factoring H, the steps are nearly exact as well.
 - `DirectTurns`: if the whole Hessian H of the losses can be formed quickly, a turn solves
-  (H + S) s = -gradient for its step s. H is computed again only after it has changed
-  (`objective.whole_hessian.KeptHessian`). If a model becomes certain about some rows, their
-  derivatives vanish, and in these directions steps would otherwise be far too short.
+  (H + S) s = -gradient for its step s. H is that of all rows, and is kept only if their second
+  derivatives have not changed, as in sums of squares: approximations of H depend on which function
+  of a curve the intercept replaces, so that a curve would not be fitted like its mirror image.
 """
 
 from __future__ import annotations
