@@ -129,7 +129,7 @@ def test_the_covariance_is_the_inverse_of_the_penalized_hessian(kind, table, C):
                     continue
                 found = (curve.directions.T / (1.0 + curve.mu)) @ curve.directions
                 # Intercepts are held by a part in 10^7, and a common one by the pseudo-inverse.
-                assert_allclose(found, V[at, at], rtol=1e-5, atol=1e-5 * V[at, at].max())
+                assert_allclose(found, V[at, at], rtol=1e-4, atol=1e-4 * V[at, at].max())
                 estimate = curve.directions.T @ curve.z
                 expected = np.where(
                     group.used[k],

@@ -7,7 +7,7 @@ from scipy.special import expit
 from sklearn.datasets import load_diabetes, load_wine
 from written_out import explicit
 
-from splinear import AdditiveClassifier, AdditiveRegressor
+from splinear import AdditiveClassifier, AdditiveRegressor, inspection
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.losses import Logistic, Softmax, SquaredError
@@ -652,13 +652,45 @@ def test_several_classes_share_their_smoothness():
     assert model.score(X, y) > 0.6
 
 
-def test_several_labels_share_their_smoothness():
-    X, signal, random = rough_and_smooth(800)
-    noisy = signal[:, None] + 0.5 * random.normal(size=(800, 2))
-    model = AdditiveClassifier(**SETTINGS).fit(X, (noisy > [0.0, 0.5]).astype(int))
-    alone = AdditiveClassifier(**SETTINGS).fit(X, noisy[:, 0] > 0)
-    assert freedoms(model)[0] > 1.5 * freedoms(alone)[0]  # of both labels
-    assert model.terms_[0].smoothness == pytest.approx(alone.terms_[0].smoothness, rel=0.8)
+def unlike_labels(has_missing, n=800):
+    """Two labels, of which one depends on the first feature and the other on the second."""
+    X, _, random = rough_and_smooth(n)
+    signals = np.stack([2.0 * np.sin(9.0 * X[:, 0]), 2.0 * X[:, 1]], axis=1)
+    labels = (signals + random.logistic(size=(n, 2)) > 0.0).astype(int)
+    if has_missing:
+        X[random.random(X.shape) < 0.1] = np.nan
+    return X, labels
+
+
+@pytest.mark.parametrize("has_missing", [False, True])
+@pytest.mark.parametrize("weight", [None, "balanced"])
+def test_labels_are_fitted_as_if_alone(has_missing, weight):
+    """Smoothness, curves, degrees of freedom, bands and tests of curves: they are unrelated."""
+    X, labels = unlike_labels(has_missing)
+    model = AdditiveClassifier(class_weight=weight, **SETTINGS).fit(X, labels)
+    alone = [AdditiveClassifier(class_weight=weight, **SETTINGS).fit(X, y) for y in labels.T]
+    own = np.stack([one.predict_proba(X)[:, 1] for one in alone], axis=1)
+    np.testing.assert_allclose(model.predict_proba(X), own, atol=1e-9)
+    np.testing.assert_allclose(freedoms(model), sum(map(freedoms, alone)), rtol=1e-9)
+    assert model.terms_[0].smoothness.shape == (2,)
+    bands = [inspection.band(one, 0, n_points=20) for one in (model, *alone)]
+    for k in range(2):
+        for j in range(4):
+            smoothness = alone[k].terms_[j].smoothness
+            assert model.terms_[j].smoothness[k] == pytest.approx(smoothness, rel=1e-9)
+        np.testing.assert_allclose(bands[0].upper[:, k], bands[1 + k].upper, rtol=1e-6)
+
+
+def test_surfaces_of_labels_have_a_smoothness_each():
+    """The pairs are found for all labels together."""
+    X, _ = unlike_labels(False, 3000)
+    random = np.random.default_rng(1)
+    signals = np.stack([3.0 * X[:, 0] * X[:, 1], 2.0 * X[:, 2]], axis=1)
+    labels = (signals + random.logistic(size=signals.shape) > 0.0).astype(int)
+    model = AdditiveClassifier(interactions=1, **SETTINGS).fit(X, labels)
+    (surface,) = model.terms_.pairs
+    assert surface.features == (0, 1)
+    assert surface.smoothness[0] > 10.0 * surface.smoothness[1]
 
 
 @pytest.mark.parametrize("curve", [Fourier(5), Hermite(5)], ids=str)

@@ -178,7 +178,7 @@ def test_class_weights_are_row_weights(model, class_weight, iris):
 def test_class_weights_of_two_classes_are_row_weights(model, iris):
     X, y = iris[0][20:], iris[1][20:] == 1
     curve = Spline(4, knots="uniform")
-    tight = clone(model).set_params(curve=curve, tol=1e-10, max_iter=100_000)
+    tight = clone(model).set_params(curve=curve, tol=1e-8, max_iter=100_000)
     found = clone(tight).set_params(class_weight={False: 3, True: 2}).fit(X, y)
     by_hand = clone(tight).fit(X, y, sample_weight=np.where(y, 2, 3))
     assert found.objective_ == pytest.approx(by_hand.objective_, rel=1e-7)
@@ -199,7 +199,7 @@ def test_a_rare_class_that_weighs_much_is_not_taken_for_many_rows(class_weight):
     assert areas[1] > areas[0] - 0.005
     assert sum(term.edf for term in weighted.terms_) < 2.5 * sum(term.edf for term in plain.terms_)
     unit = clone(CHOSEN).set_params(class_weight={False: 7, True: 7}).fit(X[train], y[train])
-    np.testing.assert_allclose(unit.decision_function(X), plain.decision_function(X), atol=1e-5)
+    np.testing.assert_allclose(unit.decision_function(X), plain.decision_function(X), atol=1e-4)
 
 
 def test_more_rows_of_many_classes_are_no_worse():

@@ -64,9 +64,10 @@ class RemoteResponse(Response):
         del survey
         return self
 
-    def sums(self, rows: WeightedRows) -> list[LossSum]:
+    def sums(self, rows: WeightedRows, problem: int | None = None) -> list[LossSum]:
         """Return the sums of losses over all rows, or over local rows of the sample."""
         if rows.rows.is_here or self.cluster is None:
-            return super().sums(rows)
+            return super().sums(rows, problem)
         likes = self.cluster.sample.sums
-        return [RemoteSum(like, self.cluster, k) for k, like in enumerate(likes)]
+        wanted = range(len(likes)) if problem is None else [problem]
+        return [RemoteSum(likes[k], self.cluster, k) for k in wanted]

@@ -34,11 +34,15 @@ class Model:
     layout : Layout
     parameters : ndarray of shape (n_outputs, n_parameters)
     intercept : ndarray of shape (n_outputs,)
+    layouts : tuple of Layout
+        The layout with the variances of each problem if there are several, as labels are, and they
+        differ; otherwise empty.
     """
 
     layout: Layout
     parameters: Floats
     intercept: Floats
+    layouts: tuple[Layout, ...] = ()
 
     @property
     def n_outputs(self) -> int:

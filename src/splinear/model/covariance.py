@@ -18,7 +18,7 @@ where G is the covariance of the other thinned terms given term j, over phi.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -317,10 +317,12 @@ def is_too_large(group: TermGroup) -> bool:
 
 def joint_posteriors(model: Model, kept: Sequence[Information]) -> list[JointPosterior]:
     """Return the posterior of each problem's outputs."""
-    out, first = [], 0
+    out: list[JointPosterior] = []
+    first = 0
     for information in kept:
         outputs = range(first, first + information.n_outputs)
-        out.append(JointPosterior(model, information, outputs))
+        own = replace(model, layout=model.layouts[len(out)], layouts=()) if model.layouts else model
+        out.append(JointPosterior(own, information, outputs))
         first = outputs.stop
     return out
 

@@ -14,6 +14,7 @@ from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
 from splinear.model.fitted_pairs import FittedPair
 from splinear.model.group import Extrapolation, TermGroup
+from splinear.model.layout import Layout
 
 Fitted: TypeAlias = "FittedTerm | FittedPair"
 
@@ -38,10 +39,11 @@ class FittedTerm:
         What a missing value adds: the mean of the curve plus a learned deviation.
     mean : ndarray of shape (n_outputs,)
         The mean over the training rows, including those with missing values.
-    smoothness : float
-        t_k, the variance of the prior under which the curve was learned: chosen from the data, or
-        C s^2 under a fixed C (s^2 in AdditiveSVC and AdditiveSVR); 0 for a constant feature. Where
-        a curve is a line, steps and bends, it is the variance of steps.
+    smoothness : float or ndarray of shape (n_labels,)
+        t_k, the variance of the prior under which the curve was learned: chosen from the data (for
+        each label, if there are several), or C s^2 under a fixed C (s^2 in AdditiveSVC and
+        AdditiveSVR); 0 for a constant feature. Where a curve is a line, steps and bends, it is the
+        variance of steps.
     edf : float
         The effective degrees of freedom, as the choice of smoothness counts them: each output as if
         the others were known (:func:`~splinear.inspection.summary` takes all of them jointly). NaN
@@ -53,7 +55,7 @@ class FittedTerm:
     name: str
     at_missing: Floats
     mean: Floats
-    smoothness: float
+    smoothness: float | Floats
     edf: float
     group: TermGroup  # of this feature alone
     table: Floats  # (n_outputs, group.size): coef, and padding after it
@@ -239,7 +241,9 @@ class FittedTerms(Sequence[Fitted]):
             name=self._name(feature),
             at_missing=_read_only(tables[:, -1]),
             mean=_read_only(one.means(part[:, [k]])[:, 0]),
-            smoothness=float(one.embedding.variance[0]),
+            smoothness=_of_problems(
+                [float(own.groups[g].embedding.variance[k]) for own in self._layouts]
+            ),
             edf=float("nan") if self.group_edf is None else float(self.group_edf[g][k]),
             group=one,
             table=_read_only(tables[:, :-1]),
@@ -258,13 +262,18 @@ class FittedTerms(Sequence[Fitted]):
             features=(j, other),
             name=f"{self._name(j)} \N{MULTIPLICATION SIGN} {self._name(other)}",
             coef=_read_only(coef),
-            smoothness=float(one.variance[0]),
+            smoothness=_of_problems([float(own.pairs[g].variance[k]) for own in self._layouts]),
             edf=float("nan") if of is None else float(of[k]),
             chains=chains,
             levels=(self._levels(j), self._levels(other)),
             group=one,
             table=_read_only(table),
         )
+
+    @property
+    def _layouts(self) -> tuple[Layout, ...]:
+        """The layouts of all problems, or the one of all."""
+        return self._model.layouts or (self._model.layout,)
 
     def _name(self, feature: int) -> str:
         return f"x{feature}" if self._names is None else str(self._names[feature])
@@ -276,6 +285,11 @@ class FittedTerms(Sequence[Fitted]):
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self[:5]))
         return f"[{shown}{f', ... ({len(self)} terms)' if len(self) > 5 else ''}]"
+
+
+def _of_problems(values: list[float]) -> float | Floats:
+    """Return the number of a single problem, or those of several."""
+    return values[0] if len(values) == 1 else _read_only(np.array(values))
 
 
 def _read_only(array: Floats) -> Floats:

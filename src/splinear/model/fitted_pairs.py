@@ -30,8 +30,8 @@ class FittedPair:
     coef : ndarray of shape (n_outputs, n_first, n_second)
         The values at the nodes of the first and of the second feature. If a feature had missing
         values, its last node stands for them.
-    smoothness : float
-        t_p, the variance of the prior of the mixed differences.
+    smoothness : float or ndarray of shape (n_labels,)
+        t_p, the variance of the prior of the mixed differences, as that of curves.
     edf : float
         The effective degrees of freedom; NaN where the smoothness was not chosen from the data.
     """
@@ -39,7 +39,7 @@ class FittedPair:
     features: tuple[int, int]
     name: str
     coef: Floats
-    smoothness: float
+    smoothness: float | Floats
     edf: float
     chains: tuple[Chain, Chain]
     levels: tuple[tuple[object, ...] | None, tuple[object, ...] | None]

@@ -232,6 +232,15 @@ class Layout:
                 groups[k] = replace(groups[k], mean=own[:, :-1] / there, gap_share=share)
         return self.with_groups(groups)
 
+    def with_moments_of(self, other: Layout) -> Layout:
+        """Return the layout with the means of curves and deviations of surfaces of another one."""
+        curves = zip(self.groups, other.groups, strict=True)
+        surfaces = zip(self.pairs, other.pairs, strict=True)
+        own = self.with_groups([replace(group, mean=like.mean) for group, like in curves])
+        return own.with_pairs(
+            [like.with_variance(pair.variance, pair.edges) for pair, like in surfaces]
+        )
+
     def without_forms(self) -> Layout:
         """Return the layout without shape constraints."""
         curves = self.with_groups([replace(group, form=None) for group in self.groups])

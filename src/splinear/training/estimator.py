@@ -398,7 +398,8 @@ class AdditiveEstimator(Stateful):
         layout, deviations = moments(
             rows, parameters, weights, self._n_threads(), in_haste=in_haste
         )
-        self._show(Model(layout, parameters, intercept), data.loss, trained.edf)
+        layouts = tuple(own.with_moments_of(layout) for own in trained.layouts)
+        self._show(Model(layout, parameters, intercept, layouts), data.loss, trained.edf)
         self._duals = trained.duals
         self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations

@@ -30,21 +30,26 @@ FLAT = SETTLED * LEAST_FREEDOM  # degrees of freedom, which REML settles no more
 Kept: TypeAlias = Sequence[NDArray[np.bool_]]  # of each group: whether its surfaces stay
 
 
-def without_flat(data: TrainingSet, chosen: Smoothness) -> tuple[TrainingSet, Smoothness]:
-    """Return the training set and its smoothness without flat surfaces, if "auto" found them."""
+def without_flat(
+    data: TrainingSet, chosen: list[Smoothness]
+) -> tuple[TrainingSet, list[Smoothness]]:
+    """Return the training set and its smoothness without flat surfaces, if "auto" found them.
+
+    The smoothness is that of each problem; a surface stays if it is not flat in all of them.
+    """
     asked = data.interactions
     if asked is None or asked.n_more is not None:
         return data, chosen
     # If REML looked at a sample, all rows have more degrees of freedom, at most in proportion.
-    n, growth = len(chosen.layout.groups), data.rows.n_rows / chosen.n_rows
-    kept = [
-        (growth * edf > FLAT) | _named(group, asked.given)
-        for group, edf in zip(chosen.layout.pairs, chosen.edf[n:], strict=True)
-    ]
+    n, pairs = len(data.rows.layout.groups), data.rows.layout.pairs
+    kept = [_named(group, asked.given) for group in pairs]
+    for one in chosen:
+        growth = data.rows.n_rows / one.n_rows
+        kept = [own | (growth * edf > FLAT) for own, edf in zip(kept, one.edf[n:], strict=True)]
     if all(own.all() for own in kept):
         return data, chosen
     rows = _restricted(data.rows, kept, asked.data.table)
-    return data.with_rows(rows), _with_surfaces(chosen, kept)
+    return data.with_rows(rows), [_with_surfaces(one, kept) for one in chosen]
 
 
 def _named(group: PairGroup, given: Container[FeaturePair]) -> NDArray[np.bool_]:

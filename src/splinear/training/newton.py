@@ -127,42 +127,46 @@ class NewtonTrainer:
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
-        free = data.rows.with_layout(data.rows.layout.without_forms())
-        chosen = choose(
-            fine_enough(free, stopping.tol),
-            lambda rows: data.sums(rows),
-            stopping,
-            lambda rows: data.weighted.over(rows).n_units,
-        )
+        rows = data.rows.with_layout(data.rows.layout.without_forms())
+        rows = fine_enough(rows, stopping.tol)
+        chosen = [_choose(own, rows, stopping) for own in data.problem_by_problem()]
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
             is_whole = data.has_searched
-        chosen = replace(chosen, layout=chosen.layout.with_forms_of(data.rows.layout))
-        data = data.with_layout(chosen.layout)
-        stopping = replace(stopping, watch=stopping.watch.after(chosen.n_turns))
-        settled, edf = stopping.watch.reason is None, chosen.edf
+        layouts = [own.layout.with_forms_of(data.rows.layout) for own in chosen]
+        settled = stopping.watch.reason is None
         # The last model may have had other surfaces, or none.
-        begin = None if starts is None or data.rows.layout.pairs else data.centered(starts)
-        # A sum of squares of all rows is minimized by a Newton step or two from any start.
-        takes_more = not data.loss.quadratic or chosen.n_rows < data.rows.n_rows
-        if begin is None and takes_more:
-            begin = _starts_of(chosen)
-        sums = data.sums()
-        results = self._proven(data, sums, stopping, begin)
-        if settled and not stopping.watch.in_haste:
-            models = data.centered(results)
-            edf = final_edf(chosen, data.rows, sums, models, stopping.n_threads)
-        information = self._information(data, sums, results, stopping)
+        if starts is not None:
+            starts = None if data.rows.layout.pairs else data.centered(starts)
+        edfs, results, information = [], [], []
+        problems = zip(data.problem_by_problem(), layouts, chosen, strict=True)
+        for problem, layout, smoothness in problems:
+            own = problem.with_layout(layout)
+            onward = replace(stopping, watch=stopping.watch.after(smoothness.n_turns))
+            sums, begin = own.sums(), None
+            if starts is not None:
+                begin, starts = starts[: own.loss.n_scores], starts[own.loss.n_scores :]
+            # A sum of squares of all rows is minimized by a Newton step or two from any start.
+            elif not own.loss.quadratic or smoothness.n_rows < own.rows.n_rows:
+                begin = _starts_of(smoothness)
+            found, edf = self._proven(own, sums, onward, begin), smoothness.edf
+            if settled and not stopping.watch.in_haste:
+                models = own.centered(found)
+                edf = final_edf(smoothness, own.rows, sums, models, stopping.n_threads)
+            results += found
+            edfs.append(edf)
+            information += self._information(own, sums, found, onward)
         return Trained(
-            data,
-            chosen.layout,
+            data.with_layout(layouts[0]),
+            layouts[0],
             results,
-            edf,
-            chosen.n_turns,
+            [np.sum(of_group, axis=0) for of_group in zip(*edfs, strict=True)],
+            max(own.n_turns for own in chosen),
             settled,
             is_whole,
             information=information,
+            layouts=layouts if len(layouts) > 1 else (),
         )
 
     def _information(
@@ -185,29 +189,42 @@ class NewtonTrainer:
         return out
 
     def _choose_pairs(
-        self, data: TrainingSet, chosen: Smoothness, stopping: Stopping
-    ) -> tuple[TrainingSet, Smoothness]:
-        """Find pairs of features that interact, and choose the smoothness of their surfaces."""
+        self, data: TrainingSet, chosen: list[Smoothness], stopping: Stopping
+    ) -> tuple[TrainingSet, list[Smoothness]]:
+        """Find pairs of features that interact, and choose the smoothness of their surfaces.
+
+        Pairs are those of all problems together, under a smoothness that these share.
+        """
         plain = data.rows.layout.without_forms()
 
         def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
             return choose_with_pairs(
                 own.rows.with_layout(plain.with_pairs(own.rows.layout.pairs)),
                 lambda rows: own.sums(rows),
-                stopping,
+                _of_problem(own, stopping),
                 lambda rows: own.weighted.over(rows).n_units,
                 replace(begin, layout=begin.layout.without_forms()),
                 n_turns,
             )
 
-        guess = first_factor(data.sums())
-        data, begin = self._with_pairs(data, chosen, stopping, smooth, guess)
+        guess, shared = first_factor(data.sums()), chosen[0]
+        if len(chosen) > 1:
+            rows = data.rows.with_layout(plain)
+            shared = _choose(data, fine_enough(rows, stopping.tol), stopping)
+        data, begin = self._with_pairs(data, shared, stopping, smooth, guess)
         if not data.rows.layout.pairs:
             return data, chosen
-        # The surfaces of "auto" begin where those of the check ended.
-        is_auto = data.interactions is not None and data.interactions.n_more is None
-        more = smooth(data, begin, N_TURNS if is_auto else MAX_TURNS)
-        more = replace(more, n_turns=chosen.n_turns + more.n_turns)
+        if len(chosen) > 1:
+            begins = [own.beside(begin.layout.pairs) for own in chosen]
+            n_turns = MAX_TURNS
+        else:
+            # The surfaces of "auto" begin where those of the check ended.
+            is_auto = data.interactions is not None and data.interactions.n_more is None
+            begins, n_turns = [begin], N_TURNS if is_auto else MAX_TURNS
+        more = []
+        for own, one, before in zip(data.problem_by_problem(), begins, chosen, strict=True):
+            found = smooth(own, one, n_turns)
+            more.append(replace(found, n_turns=before.n_turns + found.n_turns))
         return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
 
     def _with_pairs(
@@ -281,6 +298,23 @@ class NewtonTrainer:
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
 
 
+def _choose(data: TrainingSet, rows: TrainingRows, stopping: Stopping) -> Smoothness:
+    """Choose the smoothness of all terms from `rows`, for the problems of the set together."""
+    return choose(
+        rows,
+        lambda some: data.sums(some),
+        _of_problem(data, stopping),
+        lambda some: data.weighted.over(some).n_units,
+    )
+
+
+def _of_problem(data: TrainingSet, stopping: Stopping) -> Stopping:
+    """Return the stopping rule of one problem, whose label a callback is told."""
+    if data.problem is None:
+        return stopping
+    return replace(stopping, watch=stopping.watch.of(data.loss.label(data.problem)))
+
+
 def _as_begun(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
     """Return the smoothness that is given by C."""
     del own, n_turns
@@ -297,9 +331,9 @@ def _posed(
     data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
 ) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
     """Yield each sum of losses, with its stopping rule and its start."""
-    for k, (total, start) in enumerate(zip(sums, _joint(sums, starts), strict=True)):
-        label = data.loss.label(k) if len(sums) > 1 else None
-        yield total, replace(stopping, watch=stopping.watch.of(label)), start
+    problems = data.problem_by_problem() if data.problem is None else [data]
+    for own, total, start in zip(problems, sums, _joint(sums, starts), strict=True):
+        yield total, _of_problem(own, stopping), start
 
 
 def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:

@@ -84,12 +84,13 @@ class Response:
 
         return problem_of
 
-    def sums(self, rows: WeightedRows) -> list[LossSum]:
-        """Return the sums of losses to minimize, which together have all outputs."""
+    def sums(self, rows: WeightedRows, problem: int | None = None) -> list[LossSum]:
+        """Return the sums of losses to minimize: of one problem, or of all, with all outputs."""
         units = rows.place_units()
         if isinstance(self.loss, MarginLoss):
             problem_of = self.problems(rows, bias=1.0)
-            return [Separable(problem_of(k), units=units) for k in range(self.loss.n_problems)]
+            wanted = range(self.loss.n_problems) if problem is None else [problem]
+            return [Separable(problem_of(k), units=units) for k in wanted]
         weights, place = rows.place_weights(self._by_class(rows)), rows.rows.place
         cost = np.ones(rows.rows.n_rows) if weights is None else weights
         y, offset = self.loss.coded(self.y, self.offset)

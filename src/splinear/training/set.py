@@ -36,6 +36,7 @@ class TrainingSet:
     response: Response
     interactions: Interactions | None = None  # None if there are no surfaces
     search: PairSearch | None = None  # how pairs were searched, once they have been
+    problem: int | None = None  # of several unrelated ones, as labels are; None for all
 
     @property
     def rows(self) -> TrainingRows:
@@ -65,6 +66,11 @@ class TrainingSet:
         """
         return replace(self, weighted=self.weighted.within(~held_out))
 
+    def problem_by_problem(self) -> list[TrainingSet]:
+        """Return one set per unrelated problem: of each label, or of all classes."""
+        n = self.loss.n_problems
+        return [self] if n == 1 else [replace(self, problem=k) for k in range(n)]
+
     def with_layout(self, layout: Layout) -> TrainingSet:
         """Return the set with a layout of the same groups."""
         return replace(self, weighted=self.weighted.with_layout(layout))
@@ -80,7 +86,8 @@ class TrainingSet:
     def sums(self, rows: TrainingRows | None = None) -> list[LossSum]:
         """Return the sums of losses for Newton's method, over all rows or over `rows`."""
         weighted = self.weighted if rows is None else self.weighted.over(rows)
-        return [weighted.rows.adopted(total) for total in self.response.sums(weighted)]
+        sums = self.response.sums(weighted, self.problem)
+        return [weighted.rows.adopted(total) for total in sums]
 
     def centered(self, starts: Sequence[Found]) -> list[Found]:
         """Return models in the units of solvers."""

@@ -56,7 +56,8 @@ class Trained:
     data : TrainingSet
         The training set, with surfaces if any were found.
     layout : Layout
-        The terms with their variances, chosen or given by C.
+        The terms with their variances, chosen or given by C: those of the first problem if
+        `layouts` has one for each.
     results : list of Result
         One per output.
     edf : sequence of ndarray or None
@@ -71,6 +72,8 @@ class Trained:
         Dual variables for a warm start.
     information : list of Information
         The Fisher information of each problem; empty if there is no likelihood.
+    layouts : sequence of Layout
+        One per problem if there are several and smoothness was chosen for each; otherwise empty.
     """
 
     data: TrainingSet
@@ -82,6 +85,7 @@ class Trained:
     is_whole: bool = True
     duals: Duals | None = None
     information: Sequence[Information] = ()
+    layouts: Sequence[Layout] = ()
 
     @property
     def objective(self) -> float:

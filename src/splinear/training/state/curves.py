@@ -60,7 +60,7 @@ def embedding_plain(embedding: Embedding) -> Plain:
     return {
         "basis": _basis_plain(embedding.basis),
         "axes": _axes_plain(embedding.axes),
-        "penalty": _penalty_plain(embedding.penalty),
+        "penalty": penalty_plain(embedding.penalty),
         "variance": plain_array(embedding.variance),
         "through_zero": embedding.through_zero,
     }
@@ -73,7 +73,7 @@ def embedding_from(data: object, where: str, n_features: int) -> Embedding:
     return Embedding(
         axes=_axes_from(f.get("axes"), f.at("axes"), n_features, basis),
         basis=basis,
-        penalty=_penalty_from(f.get("penalty"), f.at("penalty"), basis.size),
+        penalty=penalty_from(f.get("penalty"), f.at("penalty"), basis.size),
         variance=f.positive("variance", (n_features,)),
         through_zero=f.flag("through_zero"),
     )
@@ -170,7 +170,7 @@ _BASES: dict[str, Callable[[object, str], Basis]] = {
 # -- penalties -------------------------------------------------------------------------------------
 
 
-def _penalty_plain(penalty: Penalty) -> Plain:
+def penalty_plain(penalty: Penalty) -> Plain:
     if type(penalty) is DifferencePenalty:
         return {"kind": "differences", "order": penalty.order, "held": penalty.held}
     if type(penalty) is DiagonalPenalty:
@@ -180,7 +180,7 @@ def _penalty_plain(penalty: Penalty) -> Plain:
     raise no_plain_form(penalty)
 
 
-def _penalty_from(data: object, where: str, size: int) -> Penalty:
+def penalty_from(data: object, where: str, size: int) -> Penalty:
     kind = data.get("kind") if isinstance(data, dict) else None
     if kind == "differences":
         f = Fields(data, where, "kind order held")

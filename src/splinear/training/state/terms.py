@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,12 @@ from splinear.model.pairs import PairGroup, chains_of
 from splinear.model.parts import Parts
 from splinear.training.running import one_blas_thread
 from splinear.training.state.checking import Fields, Plain, plain_array
-from splinear.training.state.curves import embedding_from, embedding_plain
+from splinear.training.state.curves import (
+    embedding_from,
+    embedding_plain,
+    penalty_from,
+    penalty_plain,
+)
 
 __all__ = ["model_from", "model_plain"]
 
@@ -37,12 +43,13 @@ def model_plain(model: Model) -> Plain:
         "pairs": [_pairs_plain(group, place) for group in model.layout.pairs],
         "parameters": plain_array(model.parameters),
         "intercept": plain_array(model.intercept),
+        "priors": [_prior_plain(layout) for layout in model.layouts] or None,
     }
 
 
 def model_from(data: object, where: str, n_columns: int, levels: Levels) -> Model:
     """Return the model of `n_columns` columns from plain data."""
-    f = Fields(data, where, "groups chains pairs parameters intercept")
+    f = Fields(data, where, "groups chains pairs parameters intercept priors")
     groups = tuple(
         _group_from(own, f"{f.at('groups')}[{k}]", n_columns, levels)
         for k, own in enumerate(f.items("groups"))
@@ -60,7 +67,66 @@ def model_from(data: object, where: str, n_columns: int, levels: Levels) -> Mode
     if not len(intercept):
         raise ValueError(f"{f.at('intercept')}: there is no output.")
     parameters = f.array("parameters", (len(intercept), layout.n_parameters))
-    return Model(layout, parameters, intercept)
+    layouts: tuple[Layout, ...] = ()
+    if f.has("priors"):
+        layouts = tuple(
+            _with_prior(layout, own, f"{f.at('priors')}[{k}]")
+            for k, own in enumerate(f.items("priors", len(intercept)))
+        )
+    return Model(layout, parameters, intercept, layouts)
+
+
+def _prior_plain(layout: Layout) -> Plain:
+    """Return what the layout of one problem does not share with those of others."""
+    return {
+        "groups": [
+            {
+                "penalty": penalty_plain(group.embedding.penalty),
+                "variance": plain_array(group.embedding.variance),
+                "missing_variance": plain_array(group.missing_variance),
+                "edges": _maybe(group.edges),
+                "parts": None if group.parts is None else _parts_plain(group.parts),
+            }
+            for group in layout.groups
+        ],
+        "pairs": [
+            {"variance": plain_array(pair.variance), "edges": _maybe(pair.edges)}
+            for pair in layout.pairs
+        ],
+    }
+
+
+def _with_prior(layout: Layout, data: object, where: str) -> Layout:
+    """Return a layout with the prior of one problem, from plain data."""
+    f, groups, pairs = Fields(data, where, "groups pairs"), [], []
+    items = f.items("groups", len(layout.groups))
+    for k, (group, item) in enumerate(zip(layout.groups, items, strict=True)):
+        own = Fields(
+            item, f"{f.at('groups')}[{k}]", "penalty variance missing_variance edges parts"
+        )
+        n, size = group.n_features, group.size
+        embedding = replace(
+            group.embedding,
+            penalty=penalty_from(own.get("penalty"), own.at("penalty"), size),
+            variance=own.positive("variance", (n,)),
+        )
+        groups.append(
+            replace(
+                group,
+                embedding=embedding,
+                missing_variance=own.positive("missing_variance", (n,)),
+                edges=own.positive("edges", (n, size)) if own.has("edges") else None,
+                parts=_parts_from(own.fields("parts", PARTS), n, size)
+                if own.has("parts")
+                else None,
+            )
+        )
+    items = f.items("pairs", len(layout.pairs))
+    for k, (pair, item) in enumerate(zip(layout.pairs, items, strict=True)):
+        own = Fields(item, f"{f.at('pairs')}[{k}]", "variance edges")
+        edges = own.positive("edges", pair.shape) if own.has("edges") else None
+        pairs.append(pair.with_variance(own.positive("variance", (pair.n_pairs,)), edges))
+    return layout.with_groups(groups).with_pairs(pairs)
 
 
 def _check_features(groups: tuple[TermGroup, ...], levels: Levels, where: str) -> None:
