@@ -91,8 +91,10 @@ class AdditiveClassifier(ClassEstimator):
     n_jobs : int or None, default=None
         The number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Determines the random order of the rows, which affects the last digits of the result. The
-        same number gives the same model to the last bit.
+        Determines the random order of the rows, which affects the last digits of the result; in
+        wide tables, also which rows decide how smooth the curves are. The same number gives the
+        same model to the last bit. The order in which the rows are given does not matter, except
+        in tables of more than four million values.
     verbose : int, default=0
         1 shows one line that is updated during the fit, on a terminal or in a notebook, and
         replaced by the result (passes, gap, seconds); a pipe or a file gets only the result. 2

@@ -11,7 +11,13 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 from sklearn.exceptions import ConvergenceWarning
 from written_out import explicit
 
@@ -468,3 +474,51 @@ def test_a_first_chunk_of_constants_is_warned_of(model):
         warnings.simplefilter("error")
         model.partial_fit(X[:1], y[:1])  # the same constants
         clone(model).partial_fit(X[:20], y[:20], **first).partial_fit(X[20:], y[20:])
+
+
+# -- the order of rows, and units of columns -------------------------------------------------------
+
+
+def drawn(n_columns, n=400, seed=0):
+    """A table whose first columns matter, and a number and a class that depend on them."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, n_columns))
+    X[random.random(X.shape) < 0.05] = np.nan
+    signal = 3.0 * np.sin(2.0 * np.nan_to_num(X[:, 0])) + np.nan_to_num(X[:, 1])
+    number = signal + random.logistic(size=n)
+    return X, number, (number > 0).astype(int)
+
+
+WIDE, NARROW = drawn(40), drawn(5, 1500)
+TABLES = {
+    "breast cancer, hardly separated": (AdditiveClassifier, *load_breast_cancer(return_X_y=True)),
+    "wine": (AdditiveClassifier, *load_wine(return_X_y=True)),
+    "diabetes": (AdditiveRegressor, *load_diabetes(return_X_y=True)),
+    "few rows, classes": (AdditiveClassifier, WIDE[0], WIDE[2]),
+    "few rows, numbers": (AdditiveRegressor, WIDE[0], WIDE[1]),
+    "many rows, classes": (AdditiveClassifier, NARROW[0], NARROW[2]),
+    "many rows, numbers": (AdditiveRegressor, NARROW[0], NARROW[1]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_neither_the_order_of_rows_nor_units_matter(name):
+    """Also where rows held out choose between models: these are the same rows."""
+    estimator, X, y = TABLES[name]
+
+    def scores_of(rows, factor, shift):
+        there = factor * X + shift
+        model = estimator(random_state=0).fit(there[rows], y[rows])
+        if estimator is AdditiveRegressor:
+            return model.predict(there)
+        return np.log(np.maximum(model.predict_proba(there), 1e-12))
+
+    random, n_columns = np.random.default_rng(3), X.shape[1]
+    given = np.arange(len(y))
+    scores = scores_of(given, 1.0, 0.0)
+    factors = random.uniform(0.1, 10.0, n_columns) * random.choice([-1.0, 1.0], n_columns)
+    for _ in range(2):
+        shuffled = scores_of(random.permutation(given), 1.0, 0.0)
+        assert np.abs(shuffled - scores).max() < 1e-3 * np.ptp(scores)
+    moved = scores_of(random.permutation(given), factors, random.normal(size=n_columns))
+    assert np.abs(moved - scores).max() < 1e-3 * np.ptp(scores)

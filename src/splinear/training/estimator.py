@@ -345,7 +345,8 @@ class AdditiveEstimator(Stateful):
                         "not zero at zero. Use X.toarray(), or begin with sparse rows."
                     )
         seed = draw_seed(self.random_state)
-        on_device = device_rows(self, self._recipe().trainer, data, layout, seed)
+        trainer = self._recipe().trainer
+        on_device = device_rows(self, trainer, data, layout, seed)
         if on_device is not None:
             return on_device
         rows = TrainingRows.prepare(
@@ -357,6 +358,7 @@ class AdditiveEstimator(Stateful):
             n_threads=self._n_threads(),
             plan=plan,
             row_groups=data.units.groups,
+            by_content=trainer.merges_copies,
         )
         return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
 

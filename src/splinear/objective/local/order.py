@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from splinear._types import AnyArray
+from splinear._types import AnyArray, Floats
 
-__all__ = ["Order", "divided", "end_of_group"]
+__all__ = ["Order", "divided", "end_of_group", "keys_of"]
 
 STREAM = 0x5EED
 _FEW = 2**20  # rows up to which drawing the order may take twice the memory
@@ -35,11 +35,12 @@ class Order:
         kept: AnyArray | None,
         seed: int,
         groups: NDArray[np.intp] | None = None,
+        keys: Floats | None = None,
     ) -> Order:
         """Draw the order of n rows; only those in `kept`, unless it is None, get a place.
 
         Rows of one of the `groups` (n,) come one after the other, so that the first rows are a
-        sample of groups.
+        sample of groups. With `keys` (n_rows,), the order does not depend on that of the given rows.
         """
         dtype = np.uint32 if n < 2**32 - 1 else np.uint64
         n_rows = n if kept is None else int(np.count_nonzero(kept))
@@ -48,6 +49,10 @@ class Order:
         # A stream of its own, so that data shuffled with the same seed are not put back in order.
         random = np.random.default_rng([seed, STREAM])
         random.shuffle(shuffled)
+        if keys is not None:
+            rank = np.empty_like(shuffled)
+            rank[np.argsort(keys, kind="stable")] = shuffled
+            shuffled = rank
         if groups is not None:
             own = groups if kept is None else groups[kept]
             rank = random.permutation(int(own.max(initial=-1)) + 1)[own]
@@ -96,6 +101,20 @@ class Order:
     def _steps(self) -> Iterator[slice]:
         for start in range(0, len(self.places), _STEP):
             yield slice(start, start + _STEP)
+
+
+def keys_of(X: Floats) -> Floats:
+    """Return a number for every row of X (n, n_columns), which tells most rows apart.
+
+    It is that of any other order of the rows, units of the columns, and signs. Rows that are held
+    out decide between models that may differ much; it would be odd if shuffling X changed which.
+    """
+    lo, hi = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    with np.errstate(all="ignore"):  # constant columns, and the largest numbers
+        from_middle = np.abs((X - lo) - (hi - X)) / (hi - lo)
+    random = np.random.default_rng(STREAM)
+    keys: Floats = np.nan_to_num(from_middle, nan=2.0, posinf=0.0) @ random.random(X.shape[1])
+    return keys
 
 
 def end_of_group(groups: AnyArray, n: int) -> int:
