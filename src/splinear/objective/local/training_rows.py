@@ -19,13 +19,13 @@ from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of, split_blocks
 from splinear.objective.local.coding import code_rows, read_codes
 from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.order import Order, divided, end_of_group, keys_of
 from splinear.objective.local.pair_rows import GridRows, PairRows, nearest_nodes, positions_of
 from splinear.objective.local.row_parts import nonzero_parts, takes_nonzeros, value_parts
 from splinear.objective.local.row_sample import sample_rows
 from splinear.objective.local.value_piece import ValuePiece, all_scores, all_sums
 from splinear.objective.loss_sums import LossSum
 from splinear.objective.rows import ThinnedProducts
-from splinear.objective.local.order import Order, divided, end_of_group, keys_of
 from splinear.tables.chunks import Chunk, as_dense
 from splinear.tables.table import Table
 
