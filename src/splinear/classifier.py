@@ -30,13 +30,13 @@ class AdditiveClassifier(ClassEstimator):
     Learns f(x) = b + sum_k f_k(x), where each f_k is the curve of a numeric feature, the effects of
     the levels of a category, or a surface over two features, by minimizing::
 
-        sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
+        sum_i c_i loss(y_i, f(x_i) + o_i) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
-    over the coefficients and b, where c_i is the weight of row i. The loss is log(1 + exp(-y f))
-    for two classes, y being -1 or 1, and log sum_c exp f_c - f_y for more, where every class c has
-    an f_c of its own. S_k penalizes rough curves (see the terms), and t_k, the variance of a term,
-    is chosen from the data by restricted maximum likelihood (REML), or is C s_k^2 for a given C,
-    with s_k the scale of the term. The intercept is not penalized.
+    over the coefficients and b, where c_i is the weight of row i and o_i its offset (0 by default).
+    The loss is log(1 + exp(-y f)) for two classes, y being -1 or 1, and log sum_c exp f_c - f_y for
+    more, where every class c has an f_c of its own. S_k penalizes rough curves (see the terms), and
+    t_k, the variance of a term, is chosen from the data by restricted maximum likelihood (REML), or
+    is C s_k^2 for a given C, with s_k the scale of the term. The intercept is not penalized.
 
     Parameters
     ----------
@@ -200,6 +200,7 @@ class AdditiveClassifier(ClassEstimator):
         *,
         counts: Input = None,
         groups: Input = None,
+        offset: Input = None,
     ) -> AdditiveClassifier:
         """Learn the terms.
 
@@ -225,43 +226,51 @@ class AdditiveClassifier(ClassEstimator):
         groups : array-like of shape (n_samples,), default=None
             Names the unit of each row, such as the customer whose months are rows. Rows of one unit
             are not independent: smoothness is chosen for units that were not seen.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the score of each row, which is added to f(x): one number for two
+            classes, one per class or label otherwise. The predictions of a model are for an offset
+            of 0 unless they get one.
 
         Returns
         -------
         self
         """
         self._check_params()
-        return self._fit(Given(X, y, sample_weight, counts, groups), self._recipe())
+        return self._fit(Given(X, y, sample_weight, counts, groups, offset), self._recipe())
 
-    def predict_proba(self, X: Input) -> Floats:
+    def predict_proba(self, X: Input, *, offset: Input = None) -> Floats:
         """Compute the probabilities of the classes, or of the labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or files as in fit
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the scores, added to f(x), as in fit; None means 0.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        scores = self._scores(X, offset)
         return self._loss.probabilities(scores)
 
-    def predict_log_proba(self, X: Input) -> Floats:
+    def predict_log_proba(self, X: Input, *, offset: Input = None) -> Floats:
         """Compute the logarithms of predict_proba.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or files as in fit
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the scores, added to f(x), as in fit; None means 0.
 
         Returns
         -------
         logarithms : ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, offset=offset))
 
-    def predict_interval(self, X: Input, level: float = 0.95) -> Floats:
+    def predict_interval(self, X: Input, level: float = 0.95, *, offset: Input = None) -> Floats:
         """Compute intervals of the probabilities of the classes, or of the labels.
 
         They are computed from the posterior of all terms and intercepts, in which the log-odds of a
@@ -273,13 +282,15 @@ class AdditiveClassifier(ClassEstimator):
         X : array-like of shape (n_samples, n_features), or files as in fit
         level : float, default=0.95
             The probability that an interval contains the true value.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the scores, added to f(x), as in fit; None means 0.
 
         Returns
         -------
         intervals : ndarray of shape (n_samples, n_classes, 2)
             Lower and upper ends, in the order of predict_proba.
         """
-        found = class_intervals(self, X, level)
+        found = class_intervals(self, X, level, offset)
         if self._loss.task != "binary":
             return found
         return np.concatenate([1.0 - found[..., ::-1], found], axis=1)

@@ -32,12 +32,12 @@ class AdditiveRegressor(RegressionEstimator):
     Learns f(x) = b + sum_k f_k(x), where each f_k is the curve of a numeric feature, the effects of
     the levels of a category, or a surface over two features, by minimizing::
 
-        sum_i c_i loss(y_i, f(x_i)) + 1/2 sum_k coef_k' S_k coef_k / t_k
+        sum_i c_i loss(y_i, f(x_i) + o_i) + 1/2 sum_k coef_k' S_k coef_k / t_k
 
-    over the coefficients and b, which is not penalized; c_i is the weight of row i. S_k penalizes
-    rough curves (see the terms), and t_k, the variance of a term relative to the dispersion, is
-    chosen from the data by restricted maximum likelihood (REML), or is C s_k^2 for a given C, with
-    s_k the scale of the term.
+    over the coefficients and b, which is not penalized; c_i is the weight of row i and o_i its
+    offset (0 by default). S_k penalizes rough curves (see the terms), and t_k, the variance of a
+    term relative to the dispersion, is chosen from the data by restricted maximum likelihood
+    (REML), or is C s_k^2 for a given C, with s_k the scale of the term.
 
     Parameters
     ----------
@@ -139,6 +139,7 @@ pair_search_, n_features_in_, feature_names_in_
         *,
         counts: Input = None,
         groups: Input = None,
+        offset: Input = None,
     ) -> AdditiveRegressor:
         """Learn the terms.
 
@@ -159,19 +160,25 @@ pair_search_, n_features_in_, feature_names_in_
         groups : array-like of shape (n_samples,), default=None
             Names the unit of each row, such as the customer whose months are rows. Rows of one unit
             are not independent: smoothness is chosen for units that were not seen.
+        offset : array-like of shape (n_samples,), default=None
+            A known part of the score of each row, which is added to f(x): with a logarithmic link
+            the logarithm of an exposure, for counts y. The predictions of a model are for an offset
+            of 0, an exposure of 1, unless they get one.
 
         Returns
         -------
         self
         """
         self._check_params()
-        return self._fit(Given(X, y, sample_weight, counts, groups), self._recipe())
+        return self._fit(Given(X, y, sample_weight, counts, groups, offset), self._recipe())
 
     def predict_interval(
         self,
         X: Input,
         level: float = 0.95,
         kind: Literal["mean", "observation"] = "mean",
+        *,
+        offset: Input = None,
     ) -> Floats:
         """Compute intervals of the predictions.
 
@@ -189,6 +196,8 @@ pair_search_, n_features_in_, feature_names_in_
             "mean": an interval for the mean of the targets at x. "observation": an interval for a
             new target, whose residual is normal with the variance of those in fit; for
             loss="squared_error" only.
+        offset : array-like of shape (n_samples,), default=None
+            A known part of the scores, added to f(x), as in fit; None means 0.
 
         Returns
         -------
@@ -201,7 +210,7 @@ pair_search_, n_features_in_, feature_names_in_
             raise ValueError(
                 f'kind="observation" is for loss="squared_error"; the model has {self.loss!r}.'
             )
-        ends = score_intervals(self, X, level, observations=kind == "observation")
+        ends = score_intervals(self, X, level, offset, observations=kind == "observation")
         return np.column_stack([self._loss.predict(scores) for scores in ends])
 
     def __sklearn_tags__(self) -> Tags:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -24,10 +25,11 @@ from splinear._warning import warn
 from splinear.objective.watch import Watch
 from splinear.training.candidates import Candidate, Comparison, check_searched
 from splinear.training.estimator import AdditiveEstimator
-from splinear.training.folds import Fold, FoldPath, Setting, make_folds
+from splinear.training.folds import Fold, FoldPath, Setting, add_always, make_folds
 from splinear.training.live import SearchLine
 from splinear.training.parameters import positive
 from splinear.training.running import one_blas_thread, side_by_side, thread_count
+from splinear.training.table import Given
 
 __all__ = ["PathSearchCV"]
 
@@ -151,7 +153,13 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self, X: Input, y: Input = None, sample_weight: Input = None, groups: Input = None
+        self,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        groups: Input = None,
+        *,
+        offset: Input = None,
     ) -> PathSearchCV:
         """Compare all settings, and train the best on all rows.
 
@@ -162,6 +170,9 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together, for splitters that keep them together.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the scores, as in fit of the estimator. Held-out rows are scored with
+            theirs, whatever the scorer.
 
         Returns
         -------
@@ -173,13 +184,14 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
         with SearchLine(type(self).__name__, self.verbose, self.estimator.verbose) as line:
-            compared = self._compare(X, y, sample_weight, groups, watch, line)
+            given = Given(X, y, sample_weight, offset=offset)
+            compared = self._compare(given, groups, watch, line)
             learned = self._choose(compared, watch)
             line.chosen(learned["best_params_"], learned["best_score_"], watch)
             error = watch.error
             if self.refit:
                 start = time.monotonic()
-                best, raised = self._train_best(learned["best_params_"], X, y, sample_weight, began)
+                best, raised = self._train_best(learned["best_params_"], given, began)
                 learned |= {"best_estimator_": best, "refit_time_": time.monotonic() - start}
                 error = error or raised
         for name in ("best_estimator_", "refit_time_"):
@@ -192,26 +204,17 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     # -- the search ------------------------------------------------------------------------------
 
-    def _compare(
-        self,
-        X: Input,
-        y: Input,
-        sample_weight: Input,
-        groups: Input,
-        watch: Watch,
-        line: SearchLine,
-    ) -> Comparison:
+    def _compare(self, given: Given, groups: Input, watch: Watch, line: SearchLine) -> Comparison:
         """Follow the path of C for every setting, until the watch stops it."""
         grid, scorer = self._grid(), check_scoring(self.estimator, scoring=self.scoring)
         found: list[Candidate] = []
         for number, params in enumerate(grid, start=1):
             # The path sets C; with None, the estimator would choose other knots.
             model = clone(self.estimator).set_params(**params, C=1.0)
-            setting = Setting.prepare(model, X, y, sample_weight)
+            setting = Setting.prepare(model, given)
             if not found:
-                given = setting.training
-                is_for_classes = is_classifier(model)
-                folds = make_folds(self.cv, given.y, given.kept, groups, classifier=is_for_classes)
+                read, is_for_classes = setting.training, is_classifier(model)
+                folds = make_folds(self.cv, read.y, read.kept, groups, classifier=is_for_classes)
                 Cs = self._path(setting.path_unit)
             watch.tell = line.telling(model.callback, (number, len(grid)), len(folds), Cs)
             paths = self._follow(setting, folds, Cs, scorer, watch)
@@ -292,7 +295,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         )
 
     def _train_best(
-        self, params: dict[str, Any], X: Input, y: Input, sample_weight: Input, began: float
+        self, params: dict[str, Any], given: Given, began: float
     ) -> tuple[AdditiveEstimator, BaseException | None]:
         """Train the best setting on all rows; also return an error raised after it was stored."""
         model = clone(self.estimator).set_params(**params)
@@ -304,7 +307,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
             model.time_limit = left if limit is None else min(left, limit)
         try:
-            model.fit(X, y, sample_weight=sample_weight)
+            model.fit(given.X, given.y, given.sample_weight, offset=given.offset)
         except BaseException as error:  # also Ctrl-C
             if not hasattr(model, "terms_"):
                 raise
@@ -340,42 +343,45 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_
 
     @_if_offered("predict")
-    def predict(self, X: Input) -> AnyArray:
+    def predict(self, X: Input, *, offset: Input = None) -> AnyArray:
         """Call predict of the best estimator."""
-        out: AnyArray = self._best().predict(X)
+        out: AnyArray = self._best().predict(X, offset=offset)
         return out
 
     @_if_offered("predict_proba")
-    def predict_proba(self, X: Input) -> Floats:
+    def predict_proba(self, X: Input, *, offset: Input = None) -> Floats:
         """Call predict_proba of the best estimator."""
-        out: Floats = self._best().predict_proba(X)
+        out: Floats = self._best().predict_proba(X, offset=offset)
         return out
 
     @_if_offered("predict_log_proba")
-    def predict_log_proba(self, X: Input) -> Floats:
+    def predict_log_proba(self, X: Input, *, offset: Input = None) -> Floats:
         """Call predict_log_proba of the best estimator."""
-        out: Floats = self._best().predict_log_proba(X)
+        out: Floats = self._best().predict_log_proba(X, offset=offset)
         return out
 
     @_if_offered("decision_function")
-    def decision_function(self, X: Input) -> Floats:
+    def decision_function(self, X: Input, *, offset: Input = None) -> Floats:
         """Call decision_function of the best estimator."""
-        out: Floats = self._best().decision_function(X)
+        out: Floats = self._best().decision_function(X, offset=offset)
         return out
 
-    def score(self, X: Input, y: Input = None) -> float:
+    def score(self, X: Input, y: Input = None, *, offset: Input = None) -> float:
         """Score the best estimator by `scoring`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
 
         Returns
         -------
         score : float
         """
         best = self._best()
+        if offset is not None:
+            add_always(best := copy(best), offset)
         return float(check_scoring(best, scoring=self.scoring)(best, X, y))
 
     @property

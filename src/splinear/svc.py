@@ -29,16 +29,16 @@ class AdditiveSVC(ClassEstimator):
 
     Learns f(x) = b + sum_k f_k(x) by minimizing::
 
-        1/2 |w|^2 + 1/2 b^2 + C sum_i c_i loss(y_i (w'phi(x_i) + B b)),
+        1/2 |w|^2 + 1/2 b^2 + C sum_i c_i loss(y_i (w'phi(x_i) + B b + o_i)),
 
-    with phi the embedding of the paper (section 3), in which an additive model is linear: for
-    splines coef_k = s_k D_d^{-1} w_k, so that the first part is the penalty ``1/2 sum_k |D_d
-    coef_k|^2 / s_k^2``. Dual coordinate descent computes the embedding on the fly and never stores
-    it. With many rows per parameter, Newton's method is used instead where it is faster, to the
-    same gap. With more than two classes, or several labels per row, each is trained against the
-    rest. AdditiveSVC is to LinearSVC what AdditiveClassifier is to LogisticRegression: it is made
-    for wide tables (histograms, images, text) and has no probabilities
-    (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
+    with c_i the weight of row i, o_i its offset (0 by default), and phi the embedding of the paper
+    (section 3), in which an additive model is linear: for splines coef_k = s_k D_d^{-1} w_k, so
+    that the first part is the penalty ``1/2 sum_k |D_d coef_k|^2 / s_k^2``. Dual coordinate descent
+    computes the embedding on the fly and never stores it. With many rows per parameter, Newton's
+    method is used instead where it is faster, to the same gap. With more than two classes, or
+    several labels per row, each is trained against the rest. AdditiveSVC is to LinearSVC what
+    AdditiveClassifier is to LogisticRegression: it is made for wide tables (histograms, images,
+    text) and has no probabilities (:class:`sklearn.calibration.CalibratedClassifierCV` adds them).
 
     Parameters
     ----------
@@ -168,17 +168,19 @@ class AdditiveSVC(ClassEstimator):
         sample_weight: Input = None,
         *,
         counts: Input = None,
+        offset: Input = None,
     ) -> AdditiveSVC:
         """Learn from a chunk of rows, starting from the model of the chunks before.
 
         The first chunk fixes ranges, knots and levels, so it should be representative: later values
         outside its ranges count as the nearest end. Every chunk minimizes::
 
-            1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(y_i f(x_i)),
+            1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(y_i (f(x_i) + o_i)),
 
-        where w are the weights of the embedding: the new model stays close to the last one. With
-        C=None, the first chunk chooses it, for the others as well. `dual_gap_` is relative to this
-        objective plus ``|w_before|^2 / 2``, because the objective may be 0 at the optimum.
+        where w are the weights of the embedding and o_i is the offset of a row: the new model stays
+        close to the last one. With C=None, the first chunk chooses it, for the others as well.
+        `dual_gap_` is relative to this objective plus ``|w_before|^2 / 2``, because the objective
+        may be 0 at the optimum.
 
         Parameters
         ----------
@@ -187,6 +189,8 @@ class AdditiveSVC(ClassEstimator):
         classes : array-like of shape (n_classes,), default=None
             All classes that will ever occur. Required in the first call.
         sample_weight, counts : array-like of shape (n_samples,), default=None
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            As in fit.
 
         Returns
         -------
@@ -202,4 +206,4 @@ class AdditiveSVC(ClassEstimator):
         recipe = replace(self._recipe(), loss=LOSSES[self.loss](known))
         if more and self.C is None:
             recipe = replace(recipe, trainer=self._trainer(self.C_))
-        return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)
+        return self._fit(Given(X, y, sample_weight, counts, offset=offset), recipe, more=more)

@@ -23,11 +23,12 @@ __all__ = ["AdditiveSVR"]
 class AdditiveSVR(RegressionEstimator):
     """Additive support vector regression.
 
-    Learns f(x) = m + b + sum_k f_k(x), where m is the mean of y, by minimizing::
+    Learns f(x) = m + b + sum_k f_k(x), where m is the mean of y_i - o_i, by minimizing::
 
-        1/2 |w|^2 + 1/2 b^2 + C sum_i c_i max(0, |w'phi(x_i) + B b - (y_i - m)| - epsilon),
+        1/2 |w|^2 + 1/2 b^2 + C sum_i c_i max(0, |w'phi(x_i) + B b + m + o_i - y_i| - epsilon),
 
-    with phi the embedding of the paper and the solvers as in AdditiveSVC.
+    with c_i the weight of row i, o_i its offset (0 by default), phi the embedding of the paper and
+    the solvers as in AdditiveSVC.
 
     Parameters
     ----------
@@ -119,23 +120,32 @@ n_features_in_, feature_names_in_
         return DualTrainer(C, bias, keep_duals=self.warm_start)
 
     def partial_fit(
-        self, X: Input, y: Input, sample_weight: Input = None, *, counts: Input = None
+        self,
+        X: Input,
+        y: Input,
+        sample_weight: Input = None,
+        *,
+        counts: Input = None,
+        offset: Input = None,
     ) -> AdditiveSVR:
         """Learn from a chunk of rows, starting from the model of the chunks before.
 
         The first chunk fixes ranges, knots, levels and the mean m. Every chunk minimizes::
 
-            1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(f(x_i) - y_i),
+            1/2 |w - w_before|^2 + C sum_{i in chunk} c_i loss(f(x_i) + o_i - y_i),
 
-        where w are the weights of the embedding: the new model stays close to the last one. With
-        C=None, the first chunk chooses it, for the others as well. `dual_gap_` is relative to this
-        objective plus ``|w_before|^2 / 2``, because the objective may be 0 at the optimum.
+        where w are the weights of the embedding and o_i is the offset of a row: the new model stays
+        close to the last one. With C=None, the first chunk chooses it, for the others as well.
+        `dual_gap_` is relative to this objective plus ``|w_before|^2 / 2``, because the objective
+        may be 0 at the optimum.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight, counts : array-like of shape (n_samples,), default=None
+        offset : array-like of shape (n_samples,), default=None
+            As in fit.
 
         Returns
         -------
@@ -148,4 +158,4 @@ n_features_in_, feature_names_in_
             recipe = replace(recipe, trainer=self._trainer(self.C_))
         if more:  # the last intercept is where the new one, which is penalized, stays close to
             recipe = replace(recipe, loss=self._asked(float(self.intercept_[0])))
-        return self._fit(Given(X, y, sample_weight, counts), recipe, more=more)
+        return self._fit(Given(X, y, sample_weight, counts, offset=offset), recipe, more=more)

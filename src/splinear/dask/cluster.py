@@ -14,6 +14,7 @@ from distributed import Client, Future
 from splinear._types import Floats
 from splinear.dask.expressions import Node
 from splinear.dask.making import Step, made, named
+from splinear.dask.partitions import Partition
 from splinear.dask.parts import Part
 from splinear.dask.serving import StrayError, follow, key
 from splinear.dask.shelf import Receipt
@@ -26,8 +27,6 @@ PAUSE = 0.05  # seconds to wait until Dask notices that a worker does not answer
 MOST_CACHED = 32
 MOST_TRIES = 100  # attempts at a pass while Dask says that the workers are there
 MOST_LOST = 10  # attempts at a pass after parts were lost
-
-Partition = tuple[int, Delayed, Delayed, Delayed | None]
 
 
 @dataclass(eq=False)
@@ -45,7 +44,7 @@ class Cluster:
     sample : Part
         A random sample of rows from all parts, in this process.
     partitions : list of tuple
-        The index, X, y and weights of each partition that has rows.
+        The index of each partition that has rows, and the partition.
     parts : list of Future
         Receipts for the parts that workers made from the partitions.
     n_passes, n_bytes : int
@@ -62,7 +61,7 @@ class Cluster:
 
     client: Client
     sample: Part
-    partitions: Sequence[Partition]
+    partitions: Sequence[tuple[int, Partition]]
     parts: list[Future[Receipt]] = field(default_factory=list)
     n_passes: int = 0
     n_bytes: int = 0
@@ -98,7 +97,7 @@ class Cluster:
         for worker, own in divided.items():
             tasks = []
             for k in own:
-                number, *given = self.partitions[k]
+                number, given = self.partitions[k]
                 told = key(name, k), key(before, k), n_done
                 tasks.append(make(made, number, *given, told, steps, dask_key_name=key(name, k)))
             some = self.client.compute(tasks, workers=worker and [worker], allow_other_workers=True)

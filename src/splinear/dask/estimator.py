@@ -107,7 +107,7 @@ class DaskEstimator(AdditiveEstimator):
         """Fit a copy, and take over its fitted attributes."""
         del more
         work, client = self._fresh(), self.client_
-        parts = Partitions.of(given.X, given.y, given.sample_weight)
+        parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
         steps = Distributed(work, parts, client, draw_seed(self.random_state))
         with steps.in_progress():
             trained, watch = self._learn_in(steps, work, recipe, line)
@@ -123,6 +123,7 @@ class DaskEstimator(AdditiveEstimator):
         work._columns, n_rows = reader.columns, sum(found.n_rows)
         line.say(f"looked at {n_rows:,} rows in {len(given.X):,} partitions, {line.seconds:.1f} s")
         common = common_response(recipe, found)
+        given.check_offset(common.loss.n_outputs)
         sample = steps.sample(found, reader)
         line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
@@ -157,7 +158,9 @@ class DaskEstimator(AdditiveEstimator):
         assert isinstance(trainer, NewtonTrainer)
         return _smooth_sums
 
-    def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
+    def score(
+        self, X: Input, y: Input = None, sample_weight: Input = None, *, offset: Input = None
+    ) -> float:
         """Return the score of the local estimator: accuracy, R^2 or D^2.
 
         Partitions are scored where they are, and a few numbers of each are sent to the client.
@@ -167,6 +170,8 @@ class DaskEstimator(AdditiveEstimator):
         X : Dask collection, or any X that the local estimator accepts
         y : Dask collection of shape (n_samples,), partitioned like X
         sample_weight : Dask collection of shape (n_samples,), default=None
+        offset : Dask collection, or array, default=None
+            A known part of the scores, as in fit; None means 0.
 
         Returns
         -------
@@ -175,17 +180,27 @@ class DaskEstimator(AdditiveEstimator):
         check_is_fitted(self, "terms_")
         local = self.to_local()
         if not is_dask_collection(X):
-            return float(local.score(X, y, sample_weight))
+            return float(local.score(X, y, sample_weight, offset=offset))
         check_columns(local, open_table(example_of(X)), reset=False)
-        parts = measured(local, Partitions.of(X, y, sample_weight))
+        given = _partitions(X, y, sample_weight, offset)
+        given.check_offset(self._model.n_outputs)
+        parts = measured(local, given)
         how = {} if self.client is None else {"scheduler": self.client}
         return score_of(local, list(compute(*parts, **how)))
 
-    def _predicted(self, name: str, X: Input) -> Input:
+    def _predicted(self, name: str, X: Input, offset: Input) -> Input:
         """Return the predictions of a method, lazily for a Dask collection."""
         check_is_fitted(self, "terms_")
         local = self.to_local()
-        return lazily(local, name, X) if is_dask_collection(X) else getattr(local, name)(X)
+        if is_dask_collection(X):
+            return lazily(local, name, X, offset)
+        return getattr(local, name)(X, offset=offset)
+
+
+def _partitions(X: Input, y: Input, sample_weight: Input, offset: Input) -> Partitions:
+    if y is None:
+        raise ValueError("y is None, but every row needs one.")
+    return Partitions.of(X, y, sample_weight, offset)
 
 
 def _smooth_sums(response: Response, rows: WeightedRows) -> list[LossSum]:

@@ -97,7 +97,12 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         self.client = client
 
     def fit(  # type: ignore[override]
-        self: DaskAdditiveClassifier, X: Input, y: Input = None, sample_weight: Input = None
+        self: DaskAdditiveClassifier,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        offset: Input = None,
     ) -> DaskAdditiveClassifier:
         """Learn the terms from the rows of all workers.
 
@@ -111,51 +116,59 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         sample_weight : Dask collection of shape (n_samples,), default=None
             The weight c_i of each row, which multiplies its loss. If C is None, a constant factor
             of all weights changes nothing. (Rows on workers are not searched for copies.)
+        offset : Dask collection of shape (n_samples,) or (n_samples, n_classes), default=None
+            A known part of the score of each row, which is added to f(x), as in AdditiveClassifier.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, offset=offset)
 
-    def predict(self, X: Input) -> Input:
+    def predict(self, X: Input, *, offset: Input = None) -> Input:
         """Predict the class of every row of X.
 
         Parameters
         ----------
         X : Dask collection, or any X that the local estimator accepts
+        offset : Dask collection, or array, default=None
+            A known part of the scores, as in fit; None means 0.
 
         Returns
         -------
         labels : dask.array.Array of shape (n_samples,), or an ndarray
         """
-        return self._predicted("predict", X)
+        return self._predicted("predict", X, offset)
 
-    def predict_proba(self, X: Input) -> Input:
+    def predict_proba(self, X: Input, *, offset: Input = None) -> Input:
         """Compute the probabilities of the classes.
 
         Parameters
         ----------
         X : Dask collection, or any X that the local estimator accepts
+        offset : Dask collection, or array, default=None
+            A known part of the scores, as in fit; None means 0.
 
         Returns
         -------
         probabilities : dask.array.Array of shape (n_samples, n_classes), or an ndarray
         """
-        return self._predicted("predict_proba", X)
+        return self._predicted("predict_proba", X, offset)
 
-    def decision_function(self, X: Input) -> Input:
+    def decision_function(self, X: Input, *, offset: Input = None) -> Input:
         """Compute the scores: for two classes, positive for classes_[1]; else one per class.
 
         Parameters
         ----------
         X : Dask collection, or any X that the local estimator accepts
+        offset : Dask collection, or array, default=None
+            A known part of the scores, as in fit; None means 0.
 
         Returns
         -------
         scores : dask.array.Array of shape (n_samples,) or (n_samples, n_classes), or an ndarray
         """
-        return self._predicted("decision_function", X)
+        return self._predicted("decision_function", X, offset)
 
 
 class DaskAdditiveRegressor(DaskEstimator, AdditiveRegressor):
@@ -236,7 +249,12 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         self.client = client
 
     def fit(  # type: ignore[override]
-        self: DaskAdditiveRegressor, X: Input, y: Input = None, sample_weight: Input = None
+        self: DaskAdditiveRegressor,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        offset: Input = None,
     ) -> DaskAdditiveRegressor:
         """Learn the terms from the rows of all workers.
 
@@ -250,22 +268,26 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         sample_weight : Dask collection of shape (n_samples,), default=None
             The weight c_i of each row, which multiplies its loss. If C is None, a constant factor
             of all weights changes nothing. (Rows on workers are not searched for copies.)
+        offset : Dask collection of shape (n_samples,), default=None
+            A known part of the score of each row, which is added to f(x), as in AdditiveRegressor.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, offset=offset)
 
-    def predict(self, X: Input) -> Input:
+    def predict(self, X: Input, *, offset: Input = None) -> Input:
         """Compute f(x), or exp(f(x)) where f is the logarithm of the mean.
 
         Parameters
         ----------
         X : Dask collection, or any X that the local estimator accepts
+        offset : Dask collection, or array, default=None
+            A known part of the scores, as in fit; None means 0.
 
         Returns
         -------
         values : dask.array.Array of shape (n_samples,), or an ndarray
         """
-        return self._predicted("predict", X)
+        return self._predicted("predict", X, offset)

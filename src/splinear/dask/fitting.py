@@ -141,9 +141,10 @@ class Distributed:
         taken = self._asked(_taken, delayed(reader, pure=False), own)
         rows = [one for one in taken if len(one.y)]
         weights = None if rows[0].weights is None else np.concatenate([r.weights for r in rows])
+        offset = None if rows[0].offset is None else np.concatenate([r.offset for r in rows])
         stack = sparse.vstack if reader.is_sparse else np.concatenate
         X = open_table(stack([one.X for one in rows]))
-        return _Sampled(X, np.concatenate([one.y for one in rows]), weights)
+        return _Sampled(X, np.concatenate([one.y for one in rows]), weights, offset)
 
     def columns(self, found: Survey, reader: TableReader, sample: _Sampled) -> ColumnData:
         """Return the columns of the sample, with the ranges and gaps of all rows."""
@@ -170,7 +171,8 @@ class Distributed:
             sample.table, layout, seed=self.seed, weights=sample.weights, n_threads=1
         )
         rows = rows.with_gap_means(rows, sample.weights, 1)
-        return TrainingSet(WeightedRows(rows, sample.weights), of_part(common, sample.y))
+        response = of_part(common, sample.y, sample.offset)
+        return TrainingSet(WeightedRows(rows, sample.weights), response)
 
     def training_set(
         self,
@@ -183,7 +185,7 @@ class Distributed:
     ) -> TrainingSet:
         """Have workers code their rows, and return the training set."""
         coding = Coding(reader, layout, common, pose, self.seed)
-        response = of_part(common, sample.y)
+        response = of_part(common, sample.y, sample.offset)
         here = coding.part(sample.table, response, sample.weights, None)
         here.read_table = sample.table.whole
         self.cluster = cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
@@ -193,7 +195,7 @@ class Distributed:
             cluster, layout, sum(found.n_rows), found.weight, reader, self.seed, here.rows.is_coded
         ).with_gap_means()
         weighted = WeightedRows(rows, sample.weights)  # type: ignore[arg-type]
-        remote = RemoteResponse(response.loss, response.y, response.class_weight, cluster=cluster)
+        remote = RemoteResponse(**vars(response), cluster=cluster)
         return TrainingSet(weighted, remote)
 
     @contextmanager
@@ -215,8 +217,8 @@ class Distributed:
         """Return the results of a task for every partition."""
         more = [None] * len(self.given.X) if each is None else each
         make: Callable[..., Delayed] = delayed(named, pure=False)
-        partitions = zip(self.given.X, self.given.y, self.given.weights, more, strict=True)
-        tasks = [make(task, k, *given, told) for k, given in enumerate(partitions)]
+        partitions = zip(self.given.rows(), more, strict=True)
+        tasks = [make(task, k, *given, one, told) for k, (given, one) in enumerate(partitions)]
         futures = self.client.compute(tasks)
         try:
             Waiting(self.client).until_done(futures)
@@ -233,28 +235,34 @@ class _Sampled:
     table: Table
     y: AnyArray
     weights: Floats | None
+    offset: Floats | None
 
 
 def _is_of_objects(example: Input) -> bool:
     return isinstance(example, np.ndarray) and example.dtype.kind == "O"
 
 
-def _text_columns(X: Input, y: Input, weights: Input, each: None, told: None) -> list[int]:
-    del y, weights, each, told
+def _text_columns(
+    X: Input, y: Input, weights: Input, offset: Input, each: None, told: None
+) -> list[int]:
+    del y, weights, offset, each, told
     return categories_in(open_table(X)) if X.shape[0] else []
 
 
-def _surveyed(X: Input, y: Input, weights: Input, each: None, told: Input) -> Survey:
+def _surveyed(X: Input, y: Input, weights: Input, offset: Input, each: None, told: Input) -> Survey:
     del each
     reader, categorical, numeric = told
-    return survey(X, y, weights, reader, categorical, numeric)
+    return survey(X, y, weights, offset, reader, categorical, numeric)
 
 
-def _taken(X: Input, y: Input, weights: Input, numbers: AnyArray, reader: TableReader) -> Rows:
+def _taken(
+    X: Input, y: Input, weights: Input, offset: Input, numbers: AnyArray, reader: TableReader
+) -> Rows:
     """Return the rows at these indices among those with a positive weight."""
     if not len(numbers):
         return Rows(None, np.empty(0), None, None)
-    rows = Rows.of(X, y, weights, numeric=False)
+    rows = Rows.of(X, y, weights, offset, numeric=False)
     at = numbers if rows.kept is None else np.flatnonzero(rows.kept)[numbers]
     own = None if rows.weights is None else rows.weights[at]
-    return Rows(reader.table(X).sample(at).copy(), rows.y[at], own, None)
+    offset = None if rows.offset is None else rows.offset[at]
+    return Rows(reader.table(X).sample(at).copy(), rows.y[at], own, None, offset)

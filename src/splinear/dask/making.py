@@ -15,13 +15,20 @@ __all__ = ["Step", "made", "named"]
 class Step(Protocol):
     """A step that extends a part, given its partition."""
 
-    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+    def __call__(
+        self, part: Holding | None, X: Input, y: Input, weights: Input, offset: Input
+    ) -> Holding:
         """Return the extended part; the first step gets None."""
         ...
 
 
 def made(
-    X: Input, y: Input, weights: Input, told: tuple[str, str, int], steps: Sequence[Step]
+    X: Input,
+    y: Input,
+    weights: Input,
+    offset: Input,
+    told: tuple[str, str, int],
+    steps: Sequence[Step],
 ) -> Receipt:
     """Make the part of a partition, and return its receipt.
 
@@ -32,7 +39,7 @@ def made(
     shelf = Shelf.here()
     part = shelf.get(before)
     for step in steps if part is None else steps[n_done:]:
-        part = step(part, X, y, weights)
+        part = step(part, X, y, weights, offset)
     assert part is not None
     return shelf.put(key, part)
 

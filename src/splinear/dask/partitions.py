@@ -1,4 +1,4 @@
-"""The partitions of X, y and weights, as Dask's delayed objects."""
+"""The partitions of X, y, weights and offsets, as Dask's delayed objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from splinear._types import Input
 
 __all__ = ["Partitions", "example_of", "is_frame"]
 
-Y, W = "y of splinear.dask", "weights of splinear.dask"  # names of columns added to X
+# Names of columns added to X.
+Y, W, OFFSET = "y of splinear.dask", "weights of splinear.dask", "offset of splinear.dask"
+
+# X, y, weights, offset
+Partition = tuple[Delayed, Delayed | None, Delayed | None, Delayed | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,47 +29,67 @@ class Partitions:
 
     Attributes
     ----------
-    X, y, weights : list of Delayed
-        One per partition; each of the weights may be None.
+    X, y, weights, offset : list of Delayed
+        One per partition; all but X may hold None.
     example : ndarray or DataFrame
         Some rows with the columns and types of X, and arbitrary values.
+    n_offsets : int
+        The number of offsets per row.
     """
 
     X: list[Delayed]
-    y: list[Delayed]
+    y: list[Delayed | None]
     weights: list[Delayed | None]
+    offset: list[Delayed | None]
     example: Input
+    n_offsets: int = 0
 
     @classmethod
-    def of(cls, X: Input, y: Input, sample_weight: Input) -> Partitions:
-        """Partition y and the weights like X; raise if that is not possible."""
-        if y is None:
-            raise ValueError("y is None, but every row needs one.")
+    def of(cls, X: Input, y: Input, sample_weight: Input, offset: Input = None) -> Partitions:
+        """Partition y, the weights and the offset like X; raise if that is not possible."""
         y, sample_weight = _column(y, "y"), _column(sample_weight, "sample_weight")
-        if is_frame(X) and _are_of_one_frame(X, y, sample_weight):
-            return cls(*_joint(X, y, sample_weight), example_of(X))
+        if offset is not None and not is_dask_collection(offset):
+            offset = np.asarray(offset)
+        n_offsets = 0 if offset is None else _width(offset)
+        if n_offsets == 1:
+            offset = _column(offset, "offset")
+        if is_frame(X) and _are_of_one_frame(X, y, sample_weight, offset):
+            return cls(*_joint(X, y, sample_weight, offset), example_of(X), n_offsets)
         lengths, example = None, example_of(X)
         if not is_frame(X):
             if X.numblocks[1] > 1:
                 X = X.rechunk({1: X.shape[1]})
             lengths = X.chunks[0]
-        given = [X, _aligned(y, "y", lengths)]
-        if sample_weight is not None:
-            given.append(_aligned(sample_weight, "sample_weight", lengths))
-        parts = _divided(given)
-        for name, own in zip(("y", "sample_weight"), parts[1:], strict=False):
+        more = {"y": y, "sample_weight": sample_weight, "offset": offset}
+        columns = {k: _aligned(v, k, lengths) for k, v in more.items() if v is not None}
+        parts = _divided([X, *columns.values()])
+        for name, own in zip(columns, parts[1:], strict=True):
             if len(own) != len(parts[0]):
                 raise ValueError(
                     f"X has {len(parts[0])} partitions, but {name} has {len(own)}. Make both from "
                     "one collection, or rechunk or repartition one of them."
                 )
-        weights: list[Delayed | None] = [None] * len(parts[0])
-        return cls(parts[0], parts[1], list(parts[2]) if len(parts) > 2 else weights, example)
+        known: dict[str, list[Delayed | None]] = {name: [None] * len(parts[0]) for name in more}
+        known |= {name: [*own] for name, own in zip(columns, parts[1:], strict=True)}
+        y, weights, offset = known["y"], known["sample_weight"], known["offset"]
+        return cls(parts[0], y, weights, offset, example, n_offsets)
 
-    def numbered(self, n_rows: list[int]) -> list[tuple[int, Delayed, Delayed, Delayed | None]]:
-        """Return the index, X, y and weights of partitions with rows, given their row counts."""
-        have = [k for k, n in enumerate(n_rows) if n]
-        return [(k, self.X[k], self.y[k], self.weights[k]) for k in have]
+    def check_offset(self, n_outputs: int) -> None:
+        """Raise if there is another number of offsets per row than scores."""
+        if self.n_offsets not in (0, n_outputs):
+            what = f"one column for each of the {n_outputs} scores of a row"
+            raise ValueError(
+                f"offset must have {'one number per row' if n_outputs == 1 else what}; it has "
+                f"{self.n_offsets} per row."
+            )
+
+    def rows(self) -> list[Partition]:
+        """Return X, y, weights and offset of every partition."""
+        return list(zip(self.X, self.y, self.weights, self.offset, strict=True))
+
+    def numbered(self, n_rows: list[int]) -> list[tuple[int, Partition]]:
+        """Return the index and the rows of partitions with rows, given their row counts."""
+        return [(k, rows) for k, (rows, n) in enumerate(zip(self.rows(), n_rows, strict=True)) if n]
 
     def is_persisted(self, client: Client) -> bool:
         """Return whether workers already hold X, as after `X.persist()`."""
@@ -108,7 +132,7 @@ def example_of(X: Input) -> Input:
 
 
 def _are_of_one_frame(X: Input, *others: Input) -> bool:
-    """Return whether y and weights are computed row by row from the same frame as X."""
+    """Return whether columns are computed row by row from the same frame as X."""
     try:
         from dask.dataframe.dask_expr._expr import are_co_aligned
     except ImportError:
@@ -120,27 +144,46 @@ def _are_of_one_frame(X: Input, *others: Input) -> bool:
 
 
 def _joint(
-    X: Input, y: Input, weights: Input
-) -> tuple[list[Delayed], list[Delayed], list[Delayed | None]]:
-    """Return equal partitions of X, y and weights, which are columns of one frame.
+    X: Input, y: Input, weights: Input, offset: Input
+) -> tuple[list[Delayed], list[Delayed | None], list[Delayed | None], list[Delayed | None]]:
+    """Return equal partitions of X, y, weights and offset, which are columns of one frame.
 
     Separately they might differ, because Dask may read few columns of files in fewer partitions
     than many. Columns of other frames cannot be joined to X, because that would match their
     indices.
     """
-    more = {Y: y} if weights is None else {Y: y, W: weights}
+    more = {name: own for name, own in ((Y, y), (W, weights)) if own is not None}
+    if offset is not None and offset.ndim == 2:
+        more |= {f"{OFFSET} {k}": offset[name] for k, name in enumerate(offset.columns)}
+    elif offset is not None:
+        more[OFFSET] = offset
     parts, pick = X.assign(**more).to_delayed(), delayed(_picked, pure=False)
-    given: list[Delayed | None] = [None] * len(parts)
-    if weights is not None:
-        given = [pick(part, W) for part in parts]
-    return [pick(part, None) for part in parts], [pick(part, Y) for part in parts], given
+
+    def picked(given: Input, columns: str | list[str]) -> list[Delayed | None]:
+        return [None if given is None else pick(part, columns) for part in parts]
+
+    rest = delayed(_without, pure=False)
+    return (
+        [rest(part, list(more)) for part in parts],
+        picked(y, Y),
+        picked(weights, W),
+        picked(offset, [name for name in more if name.startswith(OFFSET)]),
+    )
 
 
-def _picked(part: Input, name: str | None) -> Input:
-    """Return a column of a partition, or for None all columns except y and weights."""
-    if name is not None:
-        return part[name]
-    return part.drop(columns=[own for own in (Y, W) if own in part.columns])
+def _picked(part: Input, columns: str | list[str]) -> Input:
+    """Return columns of a partition."""
+    return part[columns]
+
+
+def _without(part: Input, columns: list[str]) -> Input:
+    """Return a partition without some columns."""
+    return part.drop(columns=columns)
+
+
+def _width(offset: Input) -> int:
+    """Return the number of offsets per row."""
+    return 1 if offset.ndim < 2 else int(offset.shape[1])
 
 
 def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:
@@ -156,14 +199,15 @@ def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:
         )
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    if y.ndim != 1:
-        raise ValueError(f"{name} must have one dimension; it has {y.ndim}.")
+    if y.ndim != 1 and (name != "offset" or y.ndim != 2):
+        most = "one or two dimensions" if name == "offset" else "one dimension"
+        raise ValueError(f"{name} must have {most}; it has {y.ndim}.")
     if known and not np.isnan(y.chunks[0]).any():
         if sum(y.chunks[0]) != sum(lengths or ()):
             raise ValueError(
                 f"X has {int(sum(lengths or ()))} rows, but {name} has {sum(y.chunks[0])}."
             )
-        y = y.rechunk((lengths,))
+        y = y.rechunk((lengths, *((own,) for own in y.shape[1:])))
     return y
 
 

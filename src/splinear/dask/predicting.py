@@ -6,9 +6,10 @@ from functools import partial
 
 import dask.array as da
 import numpy as np
+from dask.delayed import delayed
 
 from splinear._types import AnyArray, Input
-from splinear.dask.partitions import example_of, is_frame
+from splinear.dask.partitions import Partitions, example_of, is_frame
 from splinear.tables.checks import check_columns
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
@@ -16,14 +17,25 @@ from splinear.training.estimator import AdditiveEstimator
 __all__ = ["lazily"]
 
 
-def lazily(model: AdditiveEstimator, name: str, X: Input) -> da.Array:
-    """Return model.name(X) as a lazy Dask array with the partitions of X.
+def lazily(model: AdditiveEstimator, name: str, X: Input, offset: Input) -> da.Array:
+    """Return model.name(X, offset=offset) as a lazy Dask array with the partitions of X.
 
     Columns that differ from those in fit raise an error at once.
     """
     check_columns(model, open_table(example_of(X)), reset=False)
     like = _example(model, name)
     predict = partial(_predicted, model, name, like)
+    if offset is not None:
+        parts = Partitions.of(X, None, None, offset)
+        parts.check_offset(model._model.n_outputs)
+        lengths = [np.nan] * len(parts.X) if is_frame(X) else X.chunks[0]
+        shared = delayed(predict, pure=False)
+        blocks = [
+            da.from_delayed(shared(x, o), (n, *like.shape[1:]), dtype=like.dtype, meta=like)
+            for x, o, n in zip(parts.X, parts.offset, lengths, strict=True)
+        ]
+        joined: da.Array = da.concatenate(blocks, allow_unknown_chunksizes=True)
+        return joined
     if is_frame(X):
         frame: da.Array = X.map_partitions(predict, meta=like)
         return frame
@@ -41,6 +53,8 @@ def _example(model: AdditiveEstimator, name: str) -> AnyArray:
     return np.asarray(getattr(loss, made)(scores))
 
 
-def _predicted(model: AdditiveEstimator, name: str, like: AnyArray, X: Input) -> AnyArray:
+def _predicted(
+    model: AdditiveEstimator, name: str, like: AnyArray, X: Input, offset: Input = None
+) -> AnyArray:
     """Return the predictions of a partition."""
-    return np.asarray(getattr(model, name)(X)) if X.shape[0] else like
+    return np.asarray(getattr(model, name)(X, offset=offset)) if X.shape[0] else like

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.losses.survey import Survey as SurveyOfY
-from splinear.tables.checks import check_weights
+from splinear.tables.checks import check_offset, check_weights
 from splinear.tables.chunks import ranges
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
@@ -62,31 +62,35 @@ def _label(names: list[str] | None, j: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The checked X, y and weights of a partition."""
+    """The checked X, y, weights and offsets of a partition."""
 
     X: Input
     y: AnyArray
     weights: Floats | None
     kept: AnyArray | None  # whether each row has a positive weight; None if all have one
+    offset: Floats | None = None
 
     @classmethod
-    def of(cls, X: Input, y: Input, weights: Input, *, numeric: bool) -> Rows:
-        """Check lengths, targets and weights."""
+    def of(cls, X: Input, y: Input, weights: Input, offset: Input, *, numeric: bool) -> Rows:
+        """Check lengths, targets, weights and offsets."""
         n = X.shape[0]
         target = np.asarray(y)
         if n:
             target = np.asarray(check_target(target, numeric=numeric))
         if target.shape != (n,):
             raise ValueError(f"X has {n} rows in a partition, but y has {_size(target)} there.")
+        if offset is not None:
+            offset = np.asarray(offset)
+            offset = check_offset(offset, n, offset.shape[1] if offset.ndim == 2 else 1)
         if weights is None:
-            return cls(X, target, None, None)
+            return cls(X, target, None, None, offset)
         own = np.asarray(weights, dtype=np.float64)
         if own.shape != (n,):
             raise ValueError(f"X has {n} rows in a partition, but {_size(own)} weights there.")
         if n and own.any():
             check_weights(own, n)
         kept = own > 0
-        return cls(X, target, own, None if kept.all() else kept)
+        return cls(X, target, own, None if kept.all() else kept, offset)
 
     @property
     def counted(self) -> AnyArray:
@@ -107,6 +111,7 @@ class Survey:
     labels: list[AnyArray] = field(default_factory=list)  # the classes, per partition
     classes: dict[object, int] = field(default_factory=dict)  # number of rows per class
     of_y: SurveyOfY = field(default_factory=SurveyOfY)  # of numbers
+    of_unexplained: SurveyOfY = field(default_factory=SurveyOfY)  # of numbers less their offset
 
     def add(self, other: Survey) -> None:
         """Add the survey of the next partitions."""
@@ -123,18 +128,20 @@ class Survey:
         for value, n in other.classes.items():
             self.classes[value] = self.classes.get(value, 0) + n
         self.of_y += other.of_y
+        self.of_unexplained += other.of_unexplained
 
 
 def survey(
     X: Input,
     y: Input,
     weights: Input,
+    offset: Input,
     reader: TableReader,
     categorical: Sequence[int],
     numeric: bool,
 ) -> Survey:
     """Return the survey of one partition: ranges, gaps, levels and targets."""
-    rows = Rows.of(X, y, weights, numeric=numeric)
+    rows = Rows.of(X, y, weights, offset, numeric=numeric)
     n = reader.columns.n_features
     counted = rows.counted
     w = np.ones(len(counted)) if rows.weights is None else rows.weights[rows.weights > 0]
@@ -149,7 +156,11 @@ def survey(
     if not len(counted):
         return found
     if numeric:
-        found.of_y = SurveyOfY.of(target_numbers(counted, None), w)
+        numbers = target_numbers(counted, None)
+        found.of_y = found.of_unexplained = SurveyOfY.of(numbers, w)
+        if rows.offset is not None and rows.offset.ndim == 1:
+            offset = rows.offset if rows.kept is None else rows.offset[rows.kept]
+            found.of_unexplained = SurveyOfY.of(numbers - offset, w)
     else:
         distinct, place = distinct_classes(counted)
         found.labels = [distinct]

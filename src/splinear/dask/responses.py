@@ -27,7 +27,8 @@ def common_response(recipe: Recipe, found: Survey) -> Response:
     loss = recipe.loss
     if loss.kind == "number":
         loss, y = loss.read(np.array([found.of_y.least, found.of_y.most]))
-        return Response(loss.fitted(found.of_y), y[:0])
+        is_in_unit = loss.link == "identity" and loss.n_outputs == 1
+        return Response(loss.fitted(found.of_unexplained if is_in_unit else found.of_y), y[:0])
     classes, _ = distinct_classes(np.concatenate(found.labels))
     of_classes, y = loss.read(np.tile(classes, 2))  # twice: single ones cause a warning
     assert isinstance(of_classes, ClassLoss)
@@ -35,9 +36,9 @@ def common_response(recipe: Recipe, found: Survey) -> Response:
     return Response(of_classes, y[:0], weights)
 
 
-def of_part(common: Response, y: AnyArray) -> Response:
+def of_part(common: Response, y: AnyArray, offset: Floats | None) -> Response:
     """Return the response of some rows."""
-    return replace(common, y=common.loss.numbers(y))
+    return replace(common, y=common.loss.numbers(y), offset=offset)
 
 
 def _resolved(weight: ClassWeight, classes: AnyArray, found: Survey) -> ClassWeight:

@@ -25,7 +25,7 @@ def measured(model: AdditiveEstimator, given: Partitions) -> list[Delayed]:
     """Return the measures of a local model on every partition, as delayed objects."""
     measure = _accuracy if is_classifier(model) else _deviances
     shared, own = delayed(model), delayed(measure, pure=False)
-    return [own(shared, *part) for part in zip(given.X, given.y, given.weights, strict=True)]
+    return [own(shared, *part) for part in given.rows()]
 
 
 def score_of(model: AdditiveEstimator, parts: list[Measures]) -> float:
@@ -38,18 +38,23 @@ def score_of(model: AdditiveEstimator, parts: list[Measures]) -> float:
     return _explained(known.T, _power_of(model))
 
 
-def _accuracy(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
+def _accuracy(
+    model: AdditiveEstimator, X: Input, y: Input, weights: Input, offset: Input
+) -> Measures:
     """Return the total weight of a partition's rows, and the accuracy on them."""
     w = _counted(X, weights)
-    return None if w is None else (float(w.sum()), model.score(X, y, w))
+    return None if w is None else (float(w.sum()), model.score(X, y, w, offset=offset))
 
 
-def _deviances(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
+def _deviances(
+    model: AdditiveEstimator, X: Input, y: Input, weights: Input, offset: Input
+) -> Measures:
     """Return weight, mean of y, deviance from the mean and from predictions, min and max of y."""
     w = _counted(X, weights)
     if w is None:
         return None
-    power, values, predicted = _power_of(model), np.asarray(y, np.float64), model.predict(X)
+    power, values = _power_of(model), np.asarray(y, np.float64)
+    predicted = model.predict(X, offset=offset)
     mean = float(np.average(values, weights=w))
     spread = _deviance(values, np.full(len(values), mean), w, power)
     counted = values[w > 0]

@@ -51,11 +51,13 @@ class Coding:
         weighted = WeightedRows(part.rows, weights, kept)
         return part.with_sums(self.pose(response, weighted), weighted.place_weights())
 
-    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+    def __call__(
+        self, part: Holding | None, X: Input, y: Input, weights: Input, offset: Input
+    ) -> Holding:
         """Return the coded partition."""
         del part
-        rows = Rows.of(X, y, weights, numeric=False)
-        table, response = self.reader.table(X), of_part(self.common, rows.y)
+        rows = Rows.of(X, y, weights, offset, numeric=False)
+        table, response = self.reader.table(X), of_part(self.common, rows.y, rows.offset)
         return Holding(partial(self.part, table, response, rows.weights, rows.kept))
 
 
@@ -67,9 +69,11 @@ class WithValues:
     tables: Floats
     R: Node
 
-    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+    def __call__(
+        self, part: Holding | None, X: Input, y: Input, weights: Input, offset: Input
+    ) -> Holding:
         """Return the extended part."""
-        del y, weights
+        del y, weights, offset
         assert part is not None
         with part.in_use() as own:
             return part.with_values(own.on_values(self.reader.table(X), self.tables, self.R))
@@ -81,9 +85,11 @@ class WithTable:
 
     reader: TableReader
 
-    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+    def __call__(
+        self, part: Holding | None, X: Input, y: Input, weights: Input, offset: Input
+    ) -> Holding:
         """Return the extended part."""
-        del y, weights
+        del y, weights, offset
         assert part is not None
         return part.with_table(self.reader.table(X).whole())
 
@@ -100,9 +106,11 @@ class WithSurfaces:
     groups: tuple[PairGroup, ...]
     at_nodes: bool
 
-    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+    def __call__(
+        self, part: Holding | None, X: Input, y: Input, weights: Input, offset: Input
+    ) -> Holding:
         """Return the extended part."""
-        del y, weights
+        del y, weights, offset
         assert part is not None
         if not self.groups:
             return part.with_surfaces(None, in_scores=True)

@@ -119,7 +119,12 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
         raise AttributeError("DaskAdditiveSVC has no partial_fit; AdditiveSVC has.")
 
     def fit(  # type: ignore[override]
-        self: DaskAdditiveSVC, X: Input, y: Input = None, sample_weight: Input = None
+        self: DaskAdditiveSVC,
+        X: Input,
+        y: Input = None,
+        sample_weight: Input = None,
+        *,
+        offset: Input = None,
     ) -> DaskAdditiveSVC:
         """Learn the terms from the rows of all workers.
 
@@ -132,38 +137,44 @@ missing, tol, max_iter, time_limit, callback, warm_start, max_memory, n_jobs, ra
             The classes.
         sample_weight : Dask collection of shape (n_samples,), default=None
             The weight c_i of each row. A row of weight 2 counts as two rows, one of 0 as none.
+        offset : Dask collection of shape (n_samples,) or (n_samples, n_classes), default=None
+            A known part of the score of each row, which is added to f(x), as in AdditiveSVC.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, offset=offset)
 
-    def predict(self, X: Input) -> Input:
+    def predict(self, X: Input, *, offset: Input = None) -> Input:
         """Predict the class of every row of X.
 
         Parameters
         ----------
         X : Dask collection, or any X that the local estimator accepts
+        offset : Dask collection, or array, default=None
+            A known part of the scores, as in fit; None means 0.
 
         Returns
         -------
         labels : dask.array.Array of shape (n_samples,), or an ndarray
         """
-        return self._predicted("predict", X)
+        return self._predicted("predict", X, offset)
 
-    def decision_function(self, X: Input) -> Input:
+    def decision_function(self, X: Input, *, offset: Input = None) -> Input:
         """Compute f(x), one number per class if there are more than two.
 
         Parameters
         ----------
         X : Dask collection, or any X that the local estimator accepts
+        offset : Dask collection, or array, default=None
+            A known part of the scores, as in fit; None means 0.
 
         Returns
         -------
         scores : dask.array.Array of shape (n_samples,) or (n_samples, n_classes), or an ndarray
         """
-        return self._predicted("decision_function", X)
+        return self._predicted("decision_function", X, offset)
 
     def _settled(self, trainer: Trainer, here: Callable[[], TrainingSet]) -> Trainer:
         """Return the trainer with a C, by default the one that the sample chooses."""

@@ -38,7 +38,8 @@ class EpsilonInsensitive(MarginLoss):
 
     def coded(self, y: AnyArray, offset: Offset) -> tuple[AnyArray, Offset]:
         """Return y less its center and the offset."""
-        return y - self.center if offset is None else y - self.center - offset, None
+        left = y if offset is None else y - offset
+        return left - self.center, None
 
     def posed(self, y: AnyArray, offset: Offset = None) -> Posed:
         """M = f - y."""

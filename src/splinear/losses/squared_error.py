@@ -26,8 +26,8 @@ class SquaredError(MarginLoss):
 
     def coded(self, y: AnyArray, offset: Offset) -> tuple[AnyArray, Offset]:
         """Return y less its mean and the offset, in its unit."""
-        left = y - self.center if offset is None else y - self.center - offset
-        return left / self.unit, None
+        left = y if offset is None else y - offset
+        return (left - self.center) / self.unit, None
 
     def posed(self, y: AnyArray, offset: Offset = None) -> Posed:
         """M = f - y."""

@@ -18,13 +18,14 @@ from splinear.tables.chunks import as_dense
 from splinear.tables.kinds import refuse_others, refuse_text
 from splinear.tables.opening import open_table
 from splinear.tables.table import MOST_COLUMNS, Table
-from splinear.tables.values import is_missing
+from splinear.tables.values import as_missing, is_missing
 
 __all__ = [
     "check_columns",
     "check_counts",
     "check_groups",
     "check_in_range",
+    "check_offset",
     "check_size",
     "check_weights",
     "column_ranges",
@@ -38,6 +39,7 @@ MOST_WEIGHT = 1e30
 # over codes in single precision, where less than 1e-38 is 0. Each positive one counts as at least
 # a share of the largest: products of two, and reciprocals, stay in range.
 LEAST_LARGEST, LEAST_SHARE = 1e-20, 1e-100
+MOST_OFFSET = 1e30  # absolute value; some predictions are in single precision
 MOST_COUNTS = 2**53  # in all; larger numbers of rows are not exact
 # A table with more columns than this must have a value for every so many of them.
 MANY_COLUMNS, MOST_EMPTY = 1_000_000, 100
@@ -190,6 +192,46 @@ def check_counts(counts: Input, n_rows: int) -> Floats | None:
         raise ValueError(
             f"counts add up to {numbers.sum():.3g} observations, and must not exceed 2**53, about "
             "9e+15. Other weights are given by sample_weight."
+        )
+    return numbers
+
+
+def check_offset(offset: Input, n_rows: int, n_outputs: int) -> Floats | None:
+    """Return checked offsets: None, or finite numbers, (n_rows,) or (n_rows, n_outputs).
+
+    There is one number per row for a single output, and otherwise one per row and output.
+    """
+    if offset is None:
+        return None
+    if isinstance(offset, np.ma.MaskedArray):
+        offset = as_missing(offset.data, np.ma.getmaskarray(offset))
+    found = np.asarray(offset)
+    _refuse_no_numbers("offset", found)
+    if n_outputs == 1 and found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    shape = (n_rows,) if n_outputs == 1 else (n_rows, n_outputs)
+    if found.shape != shape:
+        what = "one number per row"
+        if n_outputs > 1:
+            what = f"one column for each of the {n_outputs} scores of a row"
+        raise ValueError(f"offset must have {what}, shape {shape}; got shape {found.shape}.")
+    if found.dtype == object:
+        known = [np.nan if is_missing(value) else value for value in found.ravel().tolist()]
+        found = np.array(known, dtype=np.float64).reshape(shape)
+    numbers: Floats = np.asarray(found, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        wrong = ~(np.abs(numbers) <= MOST_OFFSET).reshape(n_rows, -1).all(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        if not np.isfinite(numbers[row]).all():
+            value = "NaN" if np.isnan(numbers[row]).any() else "infinity"
+            raise ValueError(
+                f"offset contains {value} (first in row {row}); every row needs a finite offset: "
+                "0 where nothing is known of the score."
+            )
+        raise ValueError(
+            f"offset must be at most {MOST_OFFSET:.0e} in absolute value; got "
+            f"{numbers[row].tolist()} in row {row}."
         )
     return numbers
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +32,7 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         sample_weight: Input = None,
         *,
         counts: Input = None,
+        offset: Input = None,
     ) -> Self:
         """Learn the terms.
 
@@ -51,13 +53,17 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         counts : array-like of shape (n_samples,), default=None
             How many identical observations each row stands for, a whole number: the same as
             repeating the row that often.
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the score of each row, which is added to f(x): one number for two
+            classes, one per class or label otherwise. The predictions of a model are for an offset
+            of 0 unless they get one.
 
         Returns
         -------
         self
         """
         self._check_params()
-        return self._fit(Given(X, y, sample_weight, counts), self._recipe())
+        return self._fit(Given(X, y, sample_weight, counts, offset=offset), self._recipe())
 
     @property
     def classes_(self) -> AnyArray:
@@ -65,35 +71,41 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         check_is_fitted(self, "terms_")
         return self._loss.known_classes
 
-    def decision_function(self, X: Input) -> Floats:
+    def decision_function(self, X: Input, *, offset: Input = None) -> Floats:
         """Compute the scores: for two classes, positive for classes_[1]; else one per class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or files as in fit
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the scores, added to f(x), as in fit; None means 0.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        scores = self._scores(X, offset)
         return self._loss.decision(scores)
 
-    def predict(self, X: Input) -> AnyArray:
+    def predict(self, X: Input, *, offset: Input = None) -> AnyArray:
         """Predict the class of every row of X, or its labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or files as in fit
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the scores, added to f(x), as in fit; None means 0.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
-        scores = self._scores(X)  # raises NotFittedError if there is no model yet
+        scores = self._scores(X, offset)  # raises NotFittedError if there is no model yet
         return self._loss.predict(scores)
 
-    def score(self, X: Input, y: Input = None, sample_weight: Input = None) -> float:
+    def score(
+        self, X: Input, y: Input = None, sample_weight: Input = None, *, offset: Input = None
+    ) -> float:
         """Return the accuracy: the share of rows that are classified correctly.
 
         Parameters
@@ -101,6 +113,8 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         X : array-like of shape (n_samples, n_features), or files as in fit
         y : array-like of shape (n_samples,) or (n_samples, n_labels), or None or text, as in fit
         sample_weight : array-like of shape (n_samples,), default=None
+        offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            A known part of the scores, added to f(x), as in fit; None means 0.
 
         Returns
         -------
@@ -108,7 +122,8 @@ class ClassEstimator(ClassifierMixin, AdditiveEstimator):
         """
         table, classes = open_table(X, type(self).__name__), getattr(self, "classes_", None)
         X, y = open_target(table, y, classes)
-        return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X, offset=offset)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -94,7 +94,7 @@ class DualTrainer:
 
     def path_unit(self, response: Response) -> float:
         """Return the unit of the scores: |w|^2 grows with its square, the losses linearly."""
-        return response.loss.spread(response.y)
+        return response.loss.spread(response.unexplained)
 
     def margins(self, response: Response, rows: WeightedRows) -> RowMargins:
         """Return the sums of losses of all outputs, for C, over rows in this process."""

@@ -31,8 +31,10 @@ from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.problem import Start, Stopping, stack
 from splinear.objective.watch import Watch
 from splinear.solvers.proofs.certificate import fine_enough
-from splinear.tables.checks import column_ranges, feature_label
-from splinear.tables.device import DeviceTable, to_cupy_like
+from splinear.tables.checks import check_offset, column_ranges, feature_label
+from splinear.tables.device import DeviceTable, on_host, to_cupy_like
+from splinear.objective.local.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
+from splinear.objective.local.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_curve, check_terms
@@ -143,9 +145,10 @@ class AdditiveEstimator(Stateful):
         columns = self._columns if more else None
         data = read_rows(work, given, columns=columns, numeric=recipe.loss.kind == "number")
         loss, y = recipe.loss.read(data.y, data.kept)
+        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
         if trainer.merges_copies:
-            data = data.without_copies(y)
-        response = Response(loss, y, recipe.class_weight).fitted(data.survey)
+            data = data.without_copies(y, offset)
+        response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
         interactions: Interactions | None = None
         if more:
             work._check_more(data, loss)
@@ -436,7 +439,13 @@ class AdditiveEstimator(Stateful):
             check_is_fitted(self, "terms_")
         return read_table(self, X, self._columns)
 
-    def _scores(self, X: Input) -> Floats:
+    def _scores(self, X: Input, offset: Input = None) -> Floats:
+        """Return f(x) plus the offset for every output, (n_samples, n_outputs)."""
+        out = self._added_terms(X)
+        known = None if offset is None else check_offset(on_host(offset), *out.shape)
+        return out if known is None else out + np.asarray(known.reshape(out.shape), like=out)
+
+    def _added_terms(self, X: Input) -> Floats:
         """Return f(x) for every output, (n_samples, n_outputs)."""
         table = self._read_table(X)
         if isinstance(table, DeviceTable):

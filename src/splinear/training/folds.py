@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import narwhals as nw
 import numpy as np
@@ -17,6 +17,8 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.model.additive import Model
 from splinear.objective.problem import Result, Stopping, stack
 from splinear.solvers.proofs.certificate import fine_enough
+from splinear.tables.checks import check_offset
+from splinear.tables.device import on_host
 from splinear.tables.opening import open_table
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.response import Response
@@ -24,7 +26,7 @@ from splinear.training.set import TrainingSet
 from splinear.training.table import Given, TrainingTable, read_rows, term_plan
 from splinear.training.trainer import Trainer
 
-__all__ = ["Fold", "FoldPath", "Setting", "make_folds"]
+__all__ = ["Fold", "FoldPath", "Setting", "add_always", "make_folds"]
 
 Scorer = Callable[..., float]
 
@@ -84,18 +86,17 @@ class Setting:
     training: TrainingTable
 
     @classmethod
-    def prepare(cls, model: AdditiveEstimator, X: Input, y: Input, sample_weight: Input) -> Setting:
-        """Check and read X, y and sample_weight, as fit does."""
+    def prepare(cls, model: AdditiveEstimator, given: Given) -> Setting:
+        """Check and read the arguments of fit, as fit does."""
         model._check_params()
         recipe = model._recipe()
-        table = open_table(X, type(model).__name__)
+        table = open_table(given.X, type(model).__name__)
         if table.given is None:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
-        data = read_rows(
-            model, Given(table, y, sample_weight), numeric=recipe.loss.kind == "number"
-        )
-        loss, numbers = recipe.loss.read(data.y, data.kept)
-        response = Response(loss, numbers, recipe.class_weight).fitted(data.survey)
+        data = read_rows(model, replace(given, X=table), numeric=recipe.loss.kind == "number")
+        loss, y = recipe.loss.read(data.y, data.kept)
+        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
+        response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
         columns = model._column_data(data)
         layout = term_plan(model).place(columns, model._advice(recipe.trainer, data))
         if model._interactions(columns, recipe.trainer, layout) is not None:
@@ -140,6 +141,8 @@ class Setting:
         rows, weights = fold.held_out, self.training.weights
         X, y = _some_rows(self.given, rows), self.training.y[rows]
         options = _weights_for(scorer, None if weights is None else weights[rows])
+        if (offset := self.training_set.response.offset) is not None:
+            add_always(scored, offset[rows])
         layout = self.training_set.rows.layout
         try:
             for k, results in enumerate(path):
@@ -155,6 +158,12 @@ def _some_rows(given: Input, rows: AnyArray) -> Input:
     if nw.dependencies.is_into_dataframe(given):
         return nw.from_native(given, eager_only=True)[rows].to_native()
     return safe_indexing(given, rows)
+
+
+def add_always(model: AdditiveEstimator, offset: Input) -> None:
+    """Have a model add the offset of the rows that it predicts: scorers pass none to `predict`."""
+    scores = model._scores
+    setattr(model, "_scores", lambda X, _=None: scores(X, offset))  # noqa: B010 (a method)
 
 
 def _weights_for(scorer: Scorer, weights: Floats | None) -> dict[str, Floats]:

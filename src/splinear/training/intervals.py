@@ -43,13 +43,15 @@ def critical(level: float, n_left: float) -> float:
 
 
 @one_blas_thread()
-def score_errors(estimator: AdditiveEstimator, X: Input) -> tuple[Floats, Floats]:
+def score_errors(
+    estimator: AdditiveEstimator, X: Input, offset: Input = None
+) -> tuple[Floats, Floats]:
     """Return the scores and their standard errors, (n_rows, n_outputs) each.
 
     For several classes, the errors are those of the scores minus their mean over classes, which is
     arbitrary.
     """
-    scores = on_host(estimator._scores(X))
+    scores = on_host(estimator._scores(X, offset))
     table, errors = estimator._read_table(X), np.empty_like(scores)
     for posterior in posteriors_of(estimator):
         of, n = _variances(estimator, posterior), len(posterior.outputs)
@@ -71,14 +73,14 @@ def _variances(estimator: AdditiveEstimator, posterior: JointPosterior) -> Score
 
 
 def score_intervals(
-    estimator: AdditiveEstimator, X: Input, level: float, *, observations: bool
+    estimator: AdditiveEstimator, X: Input, level: float, offset: Input, *, observations: bool
 ) -> tuple[Floats, Floats]:
     """Return lower and upper ends of intervals for one output's scores, (n_rows, 1) each.
 
     With `observations`, the intervals are for new observations, and include their noise.
     """
     [posterior] = posteriors_of(estimator)
-    scores, errors = score_errors(estimator, X)
+    scores, errors = score_errors(estimator, X, offset)
     if observations:
         errors = np.sqrt(errors**2 + posterior.residual_variance)
     reach = critical(level, posterior.n_left) * errors
@@ -86,12 +88,12 @@ def score_intervals(
 
 
 @one_blas_thread()
-def class_intervals(estimator: AdditiveEstimator, X: Input, level: float) -> Floats:
+def class_intervals(estimator: AdditiveEstimator, X: Input, level: float, offset: Input) -> Floats:
     """Return intervals for the probabilities of outputs, (n_rows, n_outputs, 2).
 
     They are normal intervals for the log-odds, to first order in the scores.
     """
-    posteriors, scores = posteriors_of(estimator), on_host(estimator._scores(X))
+    posteriors, scores = posteriors_of(estimator), on_host(estimator._scores(X, offset))
     table, z = estimator._read_table(X), critical(level, np.inf)
     out = np.empty((*scores.shape, 2))
     for posterior in posteriors:

@@ -34,7 +34,7 @@ class Response:
         Numbers, the index of each row's class, or an indicator matrix of labels.
     class_weight : dict, "balanced" or None
     offset : ndarray of shape (n_given,) or (n_given, n_outputs), or None
-        What is added to the scores of f.
+        What is added to f(x).
     """
 
     loss: Loss
@@ -46,7 +46,13 @@ class Response:
         """Return the response whose loss knows of y what `survey` tells: of all rows, or a fold."""
         if self.loss.kind == "class":
             return self
-        return replace(self, loss=self.loss.fitted(survey(self.y)))
+        return replace(self, loss=self.loss.fitted(survey(self.unexplained)))
+
+    @property
+    def unexplained(self) -> AnyArray:
+        """The numbers y less the offset, if scores are in their unit; otherwise y."""
+        is_in_unit = self.loss.link == "identity" and self.loss.n_outputs == 1
+        return self.y if self.offset is None or not is_in_unit else self.y - self.offset
 
     @property
     def need(self) -> BytesPerRow:

@@ -57,6 +57,7 @@ class Given:
     sample_weight: Input = None
     counts: Input = None
     groups: Input = None
+    offset: Input = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +127,16 @@ class TrainingTable:
         """Return the survey of y as numbers."""
         return Survey.of(y, self.weights, self.kept, self.units.counts)
 
-    def without_copies(self, y: AnyArray) -> TrainingTable:
+    def without_copies(self, y: AnyArray, offset: Floats | None) -> TrainingTable:
         """Return the rows with copies merged into the first of them, if there are any.
 
-        Rows are taken as they are if the user says which are independent.
+        Copies are equal in X, y and the offset. Rows are taken as they are if the user says which
+        are independent.
         """
         if self.units.counts is not None or self.units.groups is not None:
             return self
+        if offset is not None:
+            y = np.column_stack([y, offset])
         first = copies_of(self.table, y, self.kept)
         if first is None:
             return self
