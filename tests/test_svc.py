@@ -159,7 +159,7 @@ def test_bad_parameters(params, message, cancer):
 
 def test_metadata_requests_survive_a_fit(cancer):
     """scikit-learn keeps what a user asks for in an attribute of its own."""
-    asked = {"sample_weight": True, "counts": None}
+    asked = {"sample_weight": True, "counts": None, "offset": None}
     from sklearn import config_context
 
     with config_context(enable_metadata_routing=True):

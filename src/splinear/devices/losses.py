@@ -39,9 +39,10 @@ def on_device(total: LossSum, backend: Backend) -> LossSum:
     known = isinstance(total, Separable) and isinstance(total.loss, Logistic | SquaredError)
     if isinstance(total, Separable) and known:
         return DeviceSeparable(total, backend, *_problem(total, backend))
-    if isinstance(total, Summed) and isinstance(total.loss, Softmax) and total.offset is None:
+    if isinstance(total, Summed) and isinstance(total.loss, Softmax):
         labels = backend.array(total.y).astype(np.int64)  # converted on the device
-        return DeviceSoftmax(total, backend, labels, backend.array(total.cost))
+        offset = 0.0 if total.offset is None else backend.array(np.asarray(total.offset))
+        return DeviceSoftmax(total, backend, labels, backend.array(total.cost), offset)
     return HostSum(total, backend)
 
 
@@ -180,11 +181,12 @@ def _scatter(total: DeviceSeparable | DeviceSoftmax, cost: Any, F: Floats) -> Sc
 
 @dataclass(frozen=True, eq=False)
 class DeviceSoftmax(HostSum):
-    """sum_i c_i (log sum_k exp F_ki - F_{label_i, i})."""
+    """sum_i c_i (log sum_k exp F_ki - F_{label_i, i}), F being the scores plus the offset."""
 
     like: Summed
     labels: Any = None
     cost: Any = None
+    offset: Any = 0.0
 
     def on_threads(self, n: int) -> DeviceSoftmax:
         """Return the sum itself."""
@@ -211,7 +213,8 @@ class DeviceSoftmax(HostSum):
         (p, own), cost = self._classes(F), self.cost
         if cautious:
             cost = self.backend.cautious_costs(p, own, cost)
-        return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost), scores=F)
+        there = self._row_array(self._moved(F))
+        return DeviceSoftmaxCurvature(self._row_array(p), self._row_array(cost), scores=there)
 
     def scatter(self, F: Floats) -> Scatter:
         """Return the sums from which the dispersion follows."""
@@ -219,17 +222,21 @@ class DeviceSoftmax(HostSum):
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F) = sum_i c_i KL(q_i, p_i)."""
-        backend, there = self.backend, (bare(F, self.backend), bare(R, self.backend))
+        backend, there = self.backend, (self._moved(F), bare(R, self.backend))
         return max(0.0, backend.class_divergence(*there, self.labels, self.cost, ROUNDING))
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the constants (n_outputs,), of mean 0, that minimize the sum when added to F."""
-        there, like = bare(F, self.backend), self.like
+        there, like = self._moved(F), self.like
         of_classes = np.bincount(like.y, like.cost, minlength=like.n_outputs).astype(np.float64)
         return self.backend.class_shift(there, self.cost, of_classes)
 
     def _classes(self, F: Floats, *, minus: bool = False) -> tuple[Any, Any]:
-        return self.backend.classes(bare(F, self.backend), self.labels, minus=minus)
+        return self.backend.classes(self._moved(F), self.labels, minus=minus)
+
+    def _moved(self, F: Floats) -> Any:
+        there = bare(F, self.backend)
+        return there if self.like.offset is None else there + self.offset
 
 
 @dataclass(frozen=True, eq=False)

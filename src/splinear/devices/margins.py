@@ -110,8 +110,9 @@ class DeviceMargins:
 
     @cached_property
     def _targets(self) -> Any:
-        targets = self.like.problems[0].targets
-        return 0.0 if targets is None else self.backend.array(targets[None, : self.n_rows])
+        targets = [problem.targets for problem in self.like.problems]
+        known = [own[: self.n_rows] for own in targets if own is not None]
+        return self.backend.array(np.stack(known)) if known else 0.0
 
     def _margin(self, F: Floats) -> Any:
         return self._signs_and_costs[0] * bare(F, self.backend) - self._targets

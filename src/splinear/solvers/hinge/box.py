@@ -50,8 +50,8 @@ class Box:
         """
         loss = problems[0].loss
         cost, ridge = zeros + np.stack([problem.cost for problem in problems]), zeros
+        given = [np.zeros(len(p.y)) if p.targets is None else p.targets for p in problems]
         if isinstance(loss, EpsilonInsensitive):
-            given = [np.zeros(len(p.y)) if p.targets is None else p.targets for p in problems]
             return cls(zeros + np.stack(given), -cost, cost, ridge, loss.epsilon)
         y = zeros + np.stack([problem.y for problem in problems])
         if isinstance(loss, SquaredHinge):
@@ -61,7 +61,9 @@ class Box:
             reach = y * cost
         else:
             raise TypeError(f"There is no such form of {loss!r}.")
-        return cls(y, np.minimum(reach, 0.0), np.maximum(reach, 0.0), ridge, 0.0)
+        # The loss of m = y f - t is that of a margin y f that should be 1 + t.
+        goals = y * (1.0 + np.stack(given))
+        return cls(goals, np.minimum(reach, 0.0), np.maximum(reach, 0.0), ridge, 0.0)
 
     def mapped(self, function: Callable[[Any], Any]) -> Box:
         """Return the box with a function applied to each array."""
