@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from functools import partial
 
@@ -26,10 +27,12 @@ from splinear import (
     AdditiveSVC,
     AdditiveSVR,
     PathSearchCV,
+    report,
 )
+from splinear.inspection import base_value, contributions, explain, standard_error
 from splinear.losses import EpsilonInsensitive, Hinge, Loss
 from splinear.solvers.problems.problem import Problem, Stopping
-from splinear.terms import Category, Spline
+from splinear.terms import Category, Linear, Spline
 
 SMALL = {"curve": Spline(8), "tol": 1e-8, "random_state": 0}
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
@@ -462,6 +465,63 @@ def test_partial_fit_takes_the_offsets_of_a_chunk(kind):
     without = model_of(kind, C=1.0, tol=1e-6).partial_fit(X, y, offset=offset, **how)
     without.partial_fit(X, y)
     assert np.abs(scores(moved, X) - scores(without, X)).max() > 0.1
+
+
+@pytest.mark.parametrize("kind", ["poisson", "softmax"])
+def test_files_are_trained_on_as_tables_in_memory(kind, tmp_path):
+    X, y, offset = drawn(kind, 300)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    frame.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    np.save(tmp_path / "rows.npy", X)
+    here = model_of(kind).fit(frame, y, offset=offset)
+    expected = here.predict(frame, offset=offset)
+    for name, target in (("rows.csv", "y"), ("rows.parquet", "y"), ("rows.npy", y)):
+        path = tmp_path / name
+        model = model_of(kind).fit(path, target, offset=offset)
+        np.testing.assert_allclose(model.predict(path, offset=offset), expected, rtol=1e-6)
+        share = here.score(frame, y, offset=offset)
+        assert model.score(path, target, offset=offset) == pytest.approx(share, abs=1e-6)
+    given = {"C": 1.0, "tol": 1e-3}
+    here = model_of(kind, **given).fit(X, y, offset=offset)
+    bounded = model_of(kind, **given, max_memory="1MB")
+    bounded.fit(tmp_path / "rows.npy", y, offset=offset)
+    np.testing.assert_allclose(scores(bounded, X), scores(here, X), atol=0.02)
+
+
+def test_contributions_add_up_to_the_score_less_the_offset():
+    X, y, offset = drawn("poisson")
+    model = model_of("poisson").fit(X, y, offset=offset)
+    with_offset = np.log(model.predict(X, offset=offset))
+    parts = base_value(model) + contributions(model, X).sum(axis=1)
+    np.testing.assert_allclose(parts, with_offset - offset, atol=1e-10)
+    np.testing.assert_allclose(explain(model, X).score, with_offset - offset, atol=1e-10)
+
+
+def test_standard_errors_know_the_offset():
+    """An exposure ten times as long has ten times as many events."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(800, 1))
+    errors = []
+    for exposure in (1.0, 10.0):
+        y = random.poisson(exposure * np.exp(0.5 * X[:, 0] - 1.5))
+        model = AdditiveRegressor(Linear(), loss="poisson", C=1e3, random_state=0)
+        model.fit(X, y, offset=np.full(800, np.log(exposure)))
+        errors.append(standard_error(model, X))
+    assert np.median(errors[0] / errors[1]) == pytest.approx(np.sqrt(10.0), rel=0.15)
+
+
+def test_a_page_measures_test_rows_with_their_offset(tmp_path):
+    X, y, offset = drawn("logistic", 400)
+    model = model_of("logistic").fit(X, y, offset=offset)
+    for own in (offset, None):
+        report.write(model, tmp_path / "m.html", X, y, offset=own)
+        page = (tmp_path / "m.html").read_text(encoding="utf-8")
+        accuracy = float(re.search(r"Accuracy</span> <strong>([\d.]+)%", page)[1])
+        assert accuracy == pytest.approx(100 * model.score(X, y, offset=own), abs=0.051)
+        assert ("with their offsets" in page) == (own is not None)
+    with pytest.raises(ValueError, match="offset belong to test rows: give X_test"):
+        report.write(model, tmp_path / "m.html", offset=offset)
 
 
 # -- searches and metadata -------------------------------------------------------------------------

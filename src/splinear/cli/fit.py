@@ -26,7 +26,7 @@ from splinear.cli.printing import (
 from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
 from splinear.cli.report import write_page
-from splinear.cli.target import TargetColumn, read_numbers, read_target
+from splinear.cli.target import TargetColumn, read_numbers, read_offset, read_target
 from splinear.files import save
 from splinear.objective.watch import Progress
 from splinear.tables.arrow import ArrowTable
@@ -48,14 +48,15 @@ class Columns:
     drop: list[str]
     weight: str | None
     counts: str | None
+    offset: list[str]
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
     """The training data: rows, their target and their weights.
 
-    `trained` is 1 for the rows to train on and 0 for the others; `weights` and `counts` are columns
-    of the file, or None.
+    `trained` is 1 for the rows to train on and 0 for the others; `weights`, `counts` and `offset`
+    are columns of the file, or None.
     """
 
     table: Table
@@ -64,6 +65,7 @@ class Data:
     trained: Floats
     weights: Floats | None
     counts: Floats | None
+    offset: Floats | None
 
     @property
     def held_out(self) -> AnyArray:
@@ -90,6 +92,7 @@ def add_fit(app: "typer.Typer") -> None:
         drop: o.Drop = None,
         weight: o.Weight = None,
         counts: o.Counts = None,
+        offset: o.Offset = None,
         interactions: o.Interactions = "0",
         holdout: o.Holdout = 0.0,
         loss: o.Loss = None,
@@ -109,7 +112,7 @@ def add_fit(app: "typer.Typer") -> None:
         with failing_well() as written:
             _check_outputs(output, report, data, force=force)
             wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
-            named = Columns(target, drop or [], weight, counts)
+            named = Columns(target, drop or [], weight, counts, offset or [])
             reading = Reading(delimiter, number or (), dates or ())
             rows = _read(data, named, reading, wanted, task, holdout)
             model = _train(rows, wanted)
@@ -117,7 +120,8 @@ def add_fit(app: "typer.Typer") -> None:
             written.append(output)
             _finish(model, rows, output)
             if report is not None:
-                write_page(model, report, rows.table, rows.held_out, rows.target)
+                held_out, column = rows.held_out, rows.target
+                write_page(model, report, rows.table, held_out, column, offset=rows.offset)
                 say(f"Report  {report}")
 
 
@@ -147,6 +151,7 @@ def _read(
     table = _without(open_data(path, reading), named.drop)
     table, weights = read_numbers(table, named.weight, "--weight")
     table, counts = read_numbers(table, named.counts, "--counts")
+    table, offset = read_offset(table, named.offset)
     table, column = read_target(table, named.target)
     if table.shape[1] == 0:
         raise ValueError(f"no column of {path} is left to learn from")
@@ -155,7 +160,7 @@ def _read(
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
     by_class = chosen == "classification"
     trained = column.weights(holdout, wanted.seed, by_class=by_class)
-    data = Data(table, column, chosen, trained, weights, counts)
+    data = Data(table, column, chosen, trained, weights, counts, offset)
     _say_rows(data)
     return data
 
@@ -164,6 +169,7 @@ def _refuse_repeated(named: Columns) -> None:
     """Raise if two options name the same column."""
     given: list[tuple[str, str | None]] = [("--drop", name) for name in dict.fromkeys(named.drop)]
     given += [("--target", named.target), ("--weight", named.weight), ("--counts", named.counts)]
+    given += [("--offset", name) for name in named.offset]
     for (one, name), (other, again) in combinations(given, 2):
         if name is not None and name == again:
             raise OptionError(
@@ -229,7 +235,8 @@ def _train(data: Data, wanted: FitOptions) -> AdditiveEstimator:
             track(99 * share.of(progress), now)  # the certificate follows
 
         model.set_params(callback=tell)
-        model.fit(data.table, data.target.values, sample_weight=weights, counts=data.counts)
+        how = {"sample_weight": weights, "counts": data.counts, "offset": data.offset}
+        model.fit(data.table, data.target.values, **how)
     return model.set_params(callback=None, n_jobs=None)
 
 
@@ -241,7 +248,7 @@ def _finish(model: AdditiveEstimator, data: Data, output: Path) -> None:
     if data.n_held_out:
         y, held_out = data.target.values, data.held_out
         with tracking("Measuring", data.table.shape[0], "rows") as track:
-            measures = measure_rows(model, data.table, y, held_out, track)
+            measures = measure_rows(model, data.table, y, held_out, data.offset, track)
         console.print(measures_table(measures))
         console.print()
     console.print(terms_table(model))

@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 from sklearn.base import is_classifier
 from sklearn.metrics import roc_auc_score
 
-from splinear._types import AnyArray
+from splinear._types import AnyArray, Floats
 from splinear.cli.data import blocks, some_rows
 from splinear.cli.progress import Track
 from splinear.inspection import base_value, contributions
@@ -25,14 +25,20 @@ PERFECT = 0.9999  # of an accuracy, area under ROC or rank correlation
 
 
 def measure_rows(
-    model: AdditiveEstimator, table: Table, y: AnyArray, wanted: AnyArray, track: Track
+    model: AdditiveEstimator,
+    table: Table,
+    y: AnyArray,
+    wanted: AnyArray,
+    offset: Floats | None,
+    track: Track,
 ) -> list[Measure]:
     """Return the measures of a model on the rows in the mask `wanted` (n_rows,)."""
     scores = []
     for rows, block in blocks(table):
         track(rows.start, "")
         if wanted[rows].any():
-            scores.append(model._scores(some_rows(block, wanted[rows])))
+            own = None if offset is None else offset[rows][wanted[rows]]
+            scores.append(model._scores(some_rows(block, wanted[rows]), own))
     classes = [str(name) for name in getattr(model, "classes_", ())]
     scored = score_rows(model, np.concatenate(scores), y[wanted], None, classes)
     return measure(scored, events_of(scored))

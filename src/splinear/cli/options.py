@@ -45,6 +45,13 @@ Counts: TypeAlias = Annotated[
     str | None,
     typer.Option(help="The column that says how many identical observations a row stands for."),
 ]
+Offset: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The column of a known part of the score, such as the logarithm of an exposure; for "
+        "several classes, repeated for each of them in their order."
+    ),
+]
 Interactions: TypeAlias = Annotated[
     str, typer.Option(help="How many pairs of features get surfaces: a number, or auto.")
 ]

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import is_classifier
 
-from splinear._types import AnyArray, Input
+from splinear._types import AnyArray, Floats, Input
 from splinear.cli.console import OptionError, failing_well
-from splinear.cli.data import Reading, blocks, no_column, open_for
+from splinear.cli.data import Reading, blocks, no_column, open_data, open_for
 from splinear.cli.models import load_model
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
+from splinear.cli.target import read_offset
 from splinear.tables.arrow import Arrow, ArrowTable
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
@@ -32,6 +33,7 @@ def add_predict(app: "typer.Typer") -> None:
         data: o.DataFile,
         output: o.Predictions = None,
         keep: o.Keep = None,
+        offset: o.Offset = None,
         delimiter: o.Delimiter = None,
         number: o.Numbers = None,
         dates: o.Dates = None,
@@ -50,10 +52,17 @@ def add_predict(app: "typer.Typer") -> None:
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
             table = open_for(fitted, data, reading)
-            _predict(fitted, table, keep or [], output)
+            known = read_offset(open_data(data, reading), offset)[1] if offset else None
+            _predict(fitted, table, keep or [], known, output)
 
 
-def _predict(model: AdditiveEstimator, table: Table, keep: list[str], output: Path | None) -> None:
+def _predict(
+    model: AdditiveEstimator,
+    table: Table,
+    keep: list[str],
+    offset: Floats | None,
+    output: Path | None,
+) -> None:
     """Write the predictions of all rows, block by block."""
     features = list(range(table.shape[1]))
     if keep:
@@ -62,7 +71,7 @@ def _predict(model: AdditiveEstimator, table: Table, keep: list[str], output: Pa
         for rows, block in blocks(table):
             kept = {name: block[name] for name in keep}
             X = block.select(features) if keep else block
-            found = predictions(model, X)
+            found = predictions(model, X, None if offset is None else offset[rows])
             if both := set(kept).intersection(found):
                 raise OptionError(
                     f"--keep {min(both)}: the predictions have a column of this name; rename it in "
@@ -83,15 +92,15 @@ def _with_columns(table: Table, keep: list[str]) -> tuple[Table, list[int]]:
     return table.select_names([*table.features, *more]), list(range(len(table.features)))
 
 
-def predictions(model: AdditiveEstimator, X: Input) -> Columns:
+def predictions(model: AdditiveEstimator, X: Input, offset: Input = None) -> Columns:
     """Return the columns of predictions: classes and their probabilities or scores, or numbers."""
-    columns: dict[str, AnyArray | Arrow] = {"prediction": model.predict(X)}
+    columns: dict[str, AnyArray | Arrow] = {"prediction": model.predict(X, offset=offset)}
     if not is_classifier(model):
         return columns
     if hasattr(model, "predict_proba"):
-        name, found = "probability", model.predict_proba(X)
+        name, found = "probability", model.predict_proba(X, offset=offset)
     else:
-        name, found = "score", model.decision_function(X)
+        name, found = "score", model.decision_function(X, offset=offset)
     if found.ndim == 1:
         return columns | {name: found}
     for label, column in zip(model.classes_.tolist(), found.T, strict=True):

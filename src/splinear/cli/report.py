@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from splinear._types import Input
+from splinear._types import Floats, Input
 from splinear.cli.console import failing_well, make_console, say
 from splinear.cli.data import Reading, blocks, open_data, open_for, some_rows
 from splinear.cli.models import load_model
 from splinear.cli.output import PAGE, check_outputs
 from splinear.cli.progress import tracking
-from splinear.cli.target import TargetColumn, read_target
+from splinear.cli.target import TargetColumn, read_offset, read_target
 from splinear.tables.arrow import import_arrow
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
@@ -36,6 +36,7 @@ def add_report(app: "typer.Typer") -> None:
         data: o.DataFile,
         output: o.Page,
         target: o.KnownTarget = None,
+        offset: o.Offset = None,
         title: o.Title = None,
         delimiter: o.Delimiter = None,
         number: o.Numbers = None,
@@ -54,8 +55,9 @@ def add_report(app: "typer.Typer") -> None:
             if target is not None or table.is_sparse:
                 classes = getattr(fitted, "classes_", ())
                 _, column = read_target(open_data(data, reading), target, classes)
+            known = read_offset(open_data(data, reading), offset)[1] if offset else None
             kept = np.ones(table.shape[0], dtype=bool) if column is None else column.there
-            write_page(fitted, output, table, kept, column, title)
+            write_page(fitted, output, table, kept, column, known, title)
             say(f"Report  {output}")
             if column is None:
                 hint = "--target would add how good the model is on these rows."
@@ -68,6 +70,7 @@ def write_page(
     table: Table,
     kept: NDArray[np.bool_],
     target: TargetColumn | None,
+    offset: Floats | None = None,
     title: str | None = None,
 ) -> None:
     """Write the page of a model, with measures on the rows in the mask `kept`, if any.
@@ -76,13 +79,14 @@ def write_page(
     """
     from splinear.report import write
 
-    X = y = None
+    X = y = own = None
     if kept.any():
         kept = _sampled(kept)
         X = _gathered(table, kept)
         y = None if target is None else target.values[kept]
+        own = None if offset is None else offset[kept]
     name = "the target" if target is None else target.name
-    write(model, output, X, y, title=title, target_name=name)
+    write(model, output, X, y, offset=own, title=title, target_name=name)
 
 
 def _sampled(kept: NDArray[np.bool_]) -> NDArray[np.bool_]:

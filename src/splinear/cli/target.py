@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import narwhals as nw
@@ -21,7 +21,7 @@ from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.table import Table
 from splinear.tables.values import Kind, is_missing
 
-__all__ = ["FEW_CLASSES", "TargetColumn", "read_numbers", "read_target"]
+__all__ = ["FEW_CLASSES", "TargetColumn", "read_numbers", "read_offset", "read_target"]
 
 FEW_CLASSES = 10  # distinct integers up to which they are taken for classes
 
@@ -156,7 +156,9 @@ def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Fl
         raise ValueError(f"the column {name!r} of {option} has no value in row {row:,}")
     values = found.values.astype(np.float64)
     wrong, least = ~((values >= 0) & (values < np.inf)), "numbers of at least 0"
-    if option == "--counts":
+    if option == "--offset":
+        wrong, least = ~np.isfinite(values), "finite numbers"
+    elif option == "--counts":
         wrong, least = wrong | (values != np.floor(values)), "whole numbers of at least 0"
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -164,9 +166,20 @@ def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Fl
             f"the column {name!r} of {option} must hold {least}; row {row + 1:,} has "
             f"{values[row]:g}"
         )
-    if not values.any():
+    if not values.any() and option != "--offset":
         raise ValueError(f"the column {name!r} of {option} is 0 in all rows")
     return table.without(name), values
+
+
+def read_offset(table: Table, names: Sequence[str]) -> tuple[Table, Floats | None]:
+    """Return the table without the columns of --offset, and their numbers, (n,) or (n, n_names)."""
+    columns = []
+    for name in names:
+        table, column = read_numbers(table, name, "--offset")
+        columns.append(column)
+    if len(columns) > 1:
+        return table, np.column_stack(columns)  # type: ignore[arg-type]
+    return table, columns[0] if columns else None
 
 
 def _names(table: ArrowTable) -> str:

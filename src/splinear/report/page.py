@@ -32,7 +32,13 @@ __all__ = ["render"]
 
 
 def render(
-    content: Content, quality: Quality | None, title: str, n_test: int, *, weighted: bool
+    content: Content,
+    quality: Quality | None,
+    title: str,
+    n_test: int,
+    *,
+    weighted: bool,
+    moved: bool,
 ) -> str:
     """Return the page as HTML."""
     environment = _environment()
@@ -61,6 +67,7 @@ def render(
         "test_rows": f"{n_test:,}" if n_test else "",
         "test_hint": "for the measures below" if quality else "for the histograms below",
         "weighted": weighted,
+        "moved": moved,
         "least_rows": LEAST_ROWS,
     }
     template = environment.get_template("page.html.jinja")

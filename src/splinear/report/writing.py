@@ -23,6 +23,7 @@ from splinear.report.page import render
 from splinear.report.quality import assess
 from splinear.report.scoring import score_rows
 from splinear.tables.opening import open_table, open_target
+from splinear.training.table import Given
 
 __all__ = ["write"]
 
@@ -34,6 +35,7 @@ def write(
     y_test: Input = None,
     *,
     sample_weight: Input = None,
+    offset: Input = None,
     title: str | None = None,
     class_names: Sequence[str] | None = None,
     target_name: str = "the target",
@@ -58,6 +60,9 @@ def write(
         hold labels as LIBSVM's do.
     sample_weight : array-like, default=None
         Weights of the test rows.
+    offset : array-like, default=None
+        A known part of the scores of the test rows, as in `predict`. Measures are of predictions
+        with it; curves and the panel to try values are for an offset of 0.
     title : str, default=None
         None means the names of the estimator and of what it predicts.
     class_names, target_name : names for the classes, or for the target of a regression
@@ -78,15 +83,15 @@ def write(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    if X_test is None and (y_test is not None or sample_weight is not None):
-        raise ValueError("y_test and sample_weight belong to test rows: give X_test, too.")
+    if X_test is None and any(given is not None for given in (y_test, sample_weight, offset)):
+        raise ValueError("y_test, sample_weight and offset belong to test rows: give X_test, too.")
     _refuse_threshold(model)
     estimator, X = resolve(model, X_test)
     if X is not None:  # a table that was opened is read again, but not opened
         table = open_table(X, type(estimator).__name__)
         X, y_test = open_target(table, y_test, getattr(estimator, "classes_", ()))
     content = read_content(estimator, X, class_names, target_name, top)
-    page = _page(content, X, y_test, sample_weight, title)
+    page = _page(content, Given(X, y_test, sample_weight, offset=offset), title)
     write_file(path, page.encode("utf-8"))
 
 
@@ -99,15 +104,15 @@ def _refuse_threshold(model: FittedModel) -> None:
         )
 
 
-def _page(content: Content, X: Input, y: Input, sample_weight: Input, title: str | None) -> str:
+def _page(content: Content, test: Given, title: str | None) -> str:
     quality = None
-    if y is not None:
-        scores = content.model._scores(X)
-        scored = score_rows(content.model, scores, y, sample_weight, content.class_names)
+    if test.y is not None:
+        scores = content.model._scores(test.X, test.offset)
+        scored = score_rows(content.model, scores, test.y, test.sample_weight, content.class_names)
         quality = assess(scored, content.target_name)
     n_test = 0 if content.table is None else content.table.shape[0]
-    weighted = sample_weight is not None
-    return render(content, quality, title or _title(content), n_test, weighted=weighted)
+    how = {"weighted": test.sample_weight is not None, "moved": test.offset is not None}
+    return render(content, quality, title or _title(content), n_test, **how)
 
 
 def _title(content: Content) -> str:
