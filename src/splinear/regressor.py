@@ -50,9 +50,9 @@ class AdditiveRegressor(RegressionEstimator):
           residuals. For a loss that ignores small residuals, see AdditiveSVR.
         - "poisson": y log(y / mu) - y + mu, mu = exp(f(x)), for counts y >= 0, not all 0. The
           dispersion is the ratio of variance and mean, at least that of one event. For counts
-          under different exposures (time, area, persons), let y be count / exposure and
-          `sample_weight` the exposure, as in PoissonRegressor of scikit-learn: the likelihood is
-          that of the counts.
+          under different exposures (time, area, persons), let `offset` be the logarithm of the
+          exposure; or let y be count / exposure and `sample_weight` the exposure, as in
+          PoissonRegressor of scikit-learn: the likelihood is that of the counts.
         - "gamma": y / mu - 1 - log(y / mu), mu = exp(f(x)), for y > 0 whose standard deviation
           grows with the mean: durations, amounts of money. The dispersion is the variance of
           y / mu.

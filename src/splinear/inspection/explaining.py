@@ -51,6 +51,8 @@ def explain(
 ) -> Explanation:
     """Split the scores of rows into what each term adds to them.
 
+    They are the scores for an offset of 0: contributions add up to the score less the offset.
+
     Parameters
     ----------
     model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
