@@ -162,6 +162,17 @@ def test_the_minimum_is_that_of_the_written_out_objective(kind, C):
     assert abs(without / lowest - 1.0) > 0.01
 
 
+@pytest.mark.parametrize("size", [10.0, 150.0])
+@pytest.mark.parametrize("kind", ["logistic", "softmax", "labels"])
+def test_offsets_that_decide_nearly_all_rows_and_often_wrongly(kind, size):
+    X, y, offset = drawn(kind)
+    y, offset = np.random.default_rng(5).permutation(y), size * offset
+    model = model_of(kind, C=1.0, tol=1e-5).fit(X, y, offset=offset)
+    assert model.certified_
+    lowest = least(kind, model, X, y, offset, 1.0)
+    assert model.objective_ == pytest.approx(lowest, rel=2e-5)
+
+
 @pytest.mark.parametrize("kind", ["hinge", "epsilon_insensitive", "one_vs_rest"])
 def test_the_objective_of_margins_is_that_of_a_slow_oracle(kind):
     """And is recomputed from the terms, with margins y (f + offset), or f + offset - y."""
@@ -269,12 +280,12 @@ def test_support_vector_regression_with_an_offset_is_that_of_y_less_the_offset(C
     assert one.C_ == other.C_
 
 
+@pytest.mark.parametrize("size", [7.5, 600.0])
 @pytest.mark.parametrize("C", [None, 1.0])
 @pytest.mark.parametrize("kind", SMOOTH)
-def test_a_constant_offset_moves_the_intercept_only(kind, C):
+def test_a_constant_offset_moves_the_intercept_only(kind, C, size):
     X, y, offset = drawn(kind)
-    shift = np.full(offset.shape[1:], 7.5) + np.arange(np.prod(offset.shape[1:], dtype=int) or 1)
-    shift = shift.reshape(offset.shape[1:])
+    shift = size + np.arange(float(np.prod(offset.shape[1:]))).reshape(offset.shape[1:])
     one = model_of(kind, C=C).fit(X, y, offset=np.zeros_like(offset))
     other = model_of(kind, C=C).fit(X, y, offset=np.zeros_like(offset) + shift)
     plain = model_of(kind, C=C).fit(X, y)

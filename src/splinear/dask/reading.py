@@ -112,6 +112,7 @@ class Survey:
     classes: dict[object, int] = field(default_factory=dict)  # number of rows per class
     of_y: SurveyOfY = field(default_factory=SurveyOfY)  # of numbers
     of_unexplained: SurveyOfY = field(default_factory=SurveyOfY)  # of numbers less their offset
+    offsets: Floats | None = None  # the sums of weights times offsets, (n_outputs,)
 
     def add(self, other: Survey) -> None:
         """Add the survey of the next partitions."""
@@ -129,6 +130,8 @@ class Survey:
             self.classes[value] = self.classes.get(value, 0) + n
         self.of_y += other.of_y
         self.of_unexplained += other.of_unexplained
+        if other.offsets is not None:
+            self.offsets = other.offsets + (0.0 if self.offsets is None else self.offsets)
 
 
 def survey(
@@ -155,11 +158,14 @@ def survey(
     )
     if not len(counted):
         return found
+    offset = rows.offset
+    if offset is not None:
+        offset = offset if rows.kept is None else offset[rows.kept]
+        found.offsets = np.atleast_1d(w @ offset)
     if numeric:
         numbers = target_numbers(counted, None)
         found.of_y = found.of_unexplained = SurveyOfY.of(numbers, w)
-        if rows.offset is not None and rows.offset.ndim == 1:
-            offset = rows.offset if rows.kept is None else rows.offset[rows.kept]
+        if offset is not None and offset.ndim == 1:
             found.of_unexplained = SurveyOfY.of(numbers - offset, w)
     else:
         distinct, place = distinct_classes(counted)

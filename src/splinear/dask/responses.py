@@ -28,17 +28,26 @@ def common_response(recipe: Recipe, found: Survey) -> Response:
     if loss.kind == "number":
         loss, y = loss.read(np.array([found.of_y.least, found.of_y.most]))
         is_in_unit = loss.link == "identity" and loss.n_outputs == 1
-        return Response(loss.fitted(found.of_unexplained if is_in_unit else found.of_y), y[:0])
+        loss = loss.fitted(found.of_unexplained if is_in_unit else found.of_y)
+        return _with_means(Response(loss, y[:0]), found)
     classes, _ = distinct_classes(np.concatenate(found.labels))
     of_classes, y = loss.read(np.tile(classes, 2))  # twice: single ones cause a warning
     assert isinstance(of_classes, ClassLoss)
     weights = _resolved(recipe.class_weight, of_classes.known_classes, found)
-    return Response(of_classes, y[:0], weights)
+    return _with_means(Response(of_classes, y[:0], weights), found)
 
 
 def of_part(common: Response, y: AnyArray, offset: Floats | None) -> Response:
     """Return the response of some rows."""
+    offset = None if offset is None else offset - common.moved
     return replace(common, y=common.loss.numbers(y), offset=offset)
+
+
+def _with_means(response: Response, found: Survey) -> Response:
+    """Return the response of all rows with the means of their offsets."""
+    if found.offsets is None or not response.takes_means:
+        return response
+    return replace(response, moved=found.offsets / found.weight)
 
 
 def _resolved(weight: ClassWeight, classes: AnyArray, found: Survey) -> ClassWeight:

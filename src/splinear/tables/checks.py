@@ -218,7 +218,7 @@ def check_offset(offset: Input, n_rows: int, n_outputs: int) -> Floats | None:
     if found.dtype == object:
         known = [np.nan if is_missing(value) else value for value in found.ravel().tolist()]
         found = np.array(known, dtype=np.float64).reshape(shape)
-    numbers: Floats = np.asarray(found, dtype=np.float64)
+    numbers: Floats = np.asarray(found, dtype=np.float64, order="C")  # sums take one order
     with np.errstate(invalid="ignore"):
         wrong = ~(np.abs(numbers) <= MOST_OFFSET).reshape(n_rows, -1).all(axis=1)
     if wrong.any():

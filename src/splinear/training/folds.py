@@ -141,8 +141,9 @@ class Setting:
         rows, weights = fold.held_out, self.training.weights
         X, y = _some_rows(self.given, rows), self.training.y[rows]
         options = _weights_for(scorer, None if weights is None else weights[rows])
-        if (offset := self.training_set.response.offset) is not None:
-            add_always(scored, offset[rows])
+        response = self.training_set.response
+        if response.offset is not None:
+            add_always(scored, response.offset[rows] + response.moved)
         layout = self.training_set.rows.layout
         try:
             for k, results in enumerate(path):

@@ -34,19 +34,45 @@ class Response:
         Numbers, the index of each row's class, or an indicator matrix of labels.
     class_weight : dict, "balanced" or None
     offset : ndarray of shape (n_given,) or (n_given, n_outputs), or None
-        What is added to f(x).
+        What is added to f(x), less `moved`.
+    moved : float or ndarray of shape (n_outputs,)
+        The means of the offsets that the user gave, where free intercepts can take them over. They
+        are found faster so, and to more digits.
     """
 
     loss: Loss
     y: AnyArray
     class_weight: ClassWeight = None
     offset: Floats | None = None
+    moved: Floats | float = 0.0
 
     def fitted(self, survey: Callable[[AnyArray], Survey]) -> Response:
         """Return the response whose loss knows of y what `survey` tells: of all rows, or a fold."""
+        found = self
+        if self.offset is not None and self.takes_means:
+            columns = self.offset.reshape(len(self.offset), -1).T
+            means = np.array([survey(own).mean for own in columns])
+            found = replace(self, offset=self.offset - means, moved=self.moved + means)
         if self.loss.kind == "class":
-            return self
-        return replace(self, loss=self.loss.fitted(survey(self.unexplained)))
+            return found
+        return replace(found, loss=self.loss.fitted(survey(self.unexplained)))
+
+    @property
+    def takes_means(self) -> bool:
+        """Whether intercepts take over the means of offsets.
+
+        They do not if scores are margins, because the intercept is penalized, nor if they are in
+        the unit of y, from which offsets are subtracted.
+        """
+        return self.loss.link not in (None, "identity")
+
+    @property
+    def centers(self) -> Floats:
+        """What is added to the intercepts of solvers, times the loss's unit, (n_outputs,)."""
+        moved = np.broadcast_to(np.asarray(self.moved, dtype=np.float64), (self.loss.n_outputs,))
+        if self.loss.tied:
+            moved = moved - moved.mean()
+        return self.loss.center - moved
 
     @property
     def unexplained(self) -> AnyArray:
@@ -64,7 +90,7 @@ class Response:
             shared, each = self.y.itemsize * columns, 0
             shared += 16 if self.class_weight is not None and self.loss.task == "multiclass" else 0
         if self.offset is not None:
-            shared, each = shared + 8 * self.loss.n_outputs, each + 8
+            shared, each = shared + 8 * self.loss.n_outputs, each + 8 * self.loss.n_scores
         return BytesPerRow(shared=shared, each=each)
 
     def problems(self, rows: WeightedRows, bias: float) -> Problems:

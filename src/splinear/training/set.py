@@ -28,8 +28,8 @@ Found = TypeVar("Found", Result, Start)
 class TrainingSet:
     """Weighted rows and their response, from which the problems of solvers are made.
 
-    Solvers see scores less the loss's center, divided by its unit. `centered` converts models to
-    these units, and `restored` converts results back.
+    Solvers see scores less the response's centers, divided by the loss's unit. `centered` converts
+    models to these units, and `restored` converts results back.
     """
 
     weighted: WeightedRows
@@ -91,16 +91,14 @@ class TrainingSet:
 
     def centered(self, starts: Sequence[Found]) -> list[Found]:
         """Return models in the units of solvers."""
-        center, unit = self._center_and_unit()
-        return [_divided(one, -center, unit) for one in starts]
+        centers, unit = self.response.centers.tolist(), self.loss.unit
+        return [_divided(one, -center, unit) for one, center in zip(starts, centers, strict=True)]
 
     def restored(self, results: Sequence[Result]) -> list[Result]:
         """Return a solver's results in the units of y."""
-        center, unit = self._center_and_unit()
-        return [_multiplied(found, center, unit) for found in results]
-
-    def _center_and_unit(self) -> tuple[float, float]:
-        return self.loss.center, self.loss.unit
+        centers, unit = self.response.centers.tolist(), self.loss.unit
+        pairs = zip(results, centers, strict=True)
+        return [_multiplied(found, center, unit) for found, center in pairs]
 
 
 def _divided(one: Found, shift: float, unit: float) -> Found:
