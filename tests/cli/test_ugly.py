@@ -204,7 +204,7 @@ def test_interrupted_in_the_middle_of_predictions(model, train, invoke, tmp_path
     monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 500)
     seen = []
 
-    def predict(self, X):
+    def predict(self, X, *, offset):
         seen.append(len(X))
         if len(seen) == 3:
             raise KeyboardInterrupt

@@ -120,8 +120,7 @@ def add_fit(app: "typer.Typer") -> None:
             written.append(output)
             _finish(model, rows, output)
             if report is not None:
-                held_out, column = rows.held_out, rows.target
-                write_page(model, report, rows.table, held_out, column, offset=rows.offset)
+                write_page(model, report, rows.table, rows.held_out, rows.target, rows.offset)
                 say(f"Report  {report}")
 
 
