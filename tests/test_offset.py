@@ -162,6 +162,17 @@ def test_the_minimum_is_that_of_the_written_out_objective(kind, C):
     assert abs(without / lowest - 1.0) > 0.01
 
 
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "logistic", "softmax"])
+def test_missing_values_beside_an_offset(kind):
+    X, y, offset = drawn(kind)
+    X[::7, 0] = np.nan
+    X[3::5, 1] = np.nan
+    model = model_of(kind, C=1.0, tol=1e-7).fit(X, y, offset=offset)
+    assert model.certified_
+    lowest = least(kind, model, X, y, offset, 1.0)
+    assert model.objective_ == pytest.approx(lowest, rel=3e-6)
+
+
 @pytest.mark.parametrize("size", [10.0, 150.0])
 @pytest.mark.parametrize("kind", ["logistic", "softmax", "labels"])
 def test_offsets_that_decide_nearly_all_rows_and_often_wrongly(kind, size):

@@ -47,6 +47,18 @@ def test_predictions_are_made_where_rows_lie(cupy, classes, dtype):
     )
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_offsets_may_lie_on_the_host_or_on_the_gpu(cupy, classes):
+    X, y = rows(classes=classes, dtype=np.float64)
+    offset = np.random.default_rng(1).normal(size=(len(X), classes) if classes > 2 else len(X))
+    model = AdditiveClassifier(C=1.0, random_state=0).fit(X, y, offset=cupy.asarray(offset))
+    expected = model.decision_function(X, offset=offset)
+    for own in (offset, cupy.asarray(offset)):
+        found = model.decision_function(cupy.asarray(X), offset=own)
+        assert isinstance(found, cupy.ndarray)
+        np.testing.assert_allclose(found.get(), expected, atol=2e-5)
+
+
 def test_classes_that_a_gpu_cannot_hold_are_on_the_host(cupy):
     X, y = rows(classes=3)
     model = AdditiveClassifier(C=1.0, random_state=0).fit(X, np.array(["a", "b", "c"])[y])
