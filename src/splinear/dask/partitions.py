@@ -50,9 +50,10 @@ class Partitions:
         y, sample_weight = _column(y, "y"), _column(sample_weight, "sample_weight")
         if offset is not None and not is_dask_collection(offset):
             offset = np.asarray(offset)
-        n_offsets = 0 if offset is None else _width(offset)
-        if n_offsets == 1:
-            offset = _column(offset, "offset")
+        n_offsets = 0
+        if offset is not None:
+            n_offsets = 1 if offset.ndim < 2 else offset.shape[1]
+            offset = _column(offset, "offset") if n_offsets == 1 else offset
         if is_frame(X) and _are_of_one_frame(X, y, sample_weight, offset):
             return cls(*_joint(X, y, sample_weight, offset), example_of(X), n_offsets)
         lengths, example = None, example_of(X)
@@ -179,11 +180,6 @@ def _picked(part: Input, columns: str | list[str]) -> Input:
 def _without(part: Input, columns: list[str]) -> Input:
     """Return a partition without some columns."""
     return part.drop(columns=columns)
-
-
-def _width(offset: Input) -> int:
-    """Return the number of offsets per row."""
-    return 1 if offset.ndim < 2 else int(offset.shape[1])
 
 
 def _aligned(y: Input, name: str, lengths: tuple[float, ...] | None) -> Input:

@@ -441,21 +441,18 @@ class AdditiveEstimator(Stateful):
 
     def _scores(self, X: Input, offset: Input = None) -> Floats:
         """Return f(x) plus the offset for every output, (n_samples, n_outputs)."""
-        out = self._added_terms(X)
-        known = None if offset is None else check_offset(on_host(offset), *out.shape)
-        return out if known is None else out + np.asarray(known.reshape(out.shape), like=out)
-
-    def _added_terms(self, X: Input) -> Floats:
-        """Return f(x) for every output, (n_samples, n_outputs)."""
         table = self._read_table(X)
         if isinstance(table, DeviceTable):
-            return device_scores(self, self._model, table)
-        check_ranges(self, self._model.layout, table)
-        n_threads = thread_count(self.n_jobs, table.shape[0])
-        out, gaps = self._model.scores(table, n_threads), self._columns.takes_gaps
-        if not gaps or not _core.are_finite(out, n_threads):
-            column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # raises; names the value
-        return to_cupy_like(out, X)
+            out = device_scores(self, self._model, table)
+        else:
+            check_ranges(self, self._model.layout, table)
+            n_threads = thread_count(self.n_jobs, table.shape[0])
+            out, gaps = self._model.scores(table, n_threads), self._columns.takes_gaps
+            if not gaps or not _core.are_finite(out, n_threads):
+                column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # names the value
+            out = to_cupy_like(out, X)
+        known = None if offset is None else check_offset(on_host(offset), *out.shape)
+        return out if known is None else out + np.asarray(known.reshape(out.shape), like=out)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
