@@ -65,10 +65,7 @@ def test_every_fit_is_recorded_in_a_small_file():
 
 
 def test_passes_of_descent_are_counted():
-    """One more pass of dual coordinate descent is one more that is counted.
-
-    The proof on X itself scores rows in doubt once more, which is a part of a pass.
-    """
+    """One more pass of dual coordinate descent is one more that is counted."""
     X, f = table()
 
     def count(max_iter):
@@ -78,7 +75,7 @@ def test_passes_of_descent_are_counted():
         assert model.n_iter_ == max_iter
         return passes.n_values / X.size
 
-    assert count(23) - count(3) == pytest.approx(20.0, abs=1.0)
+    assert count(4) - count(2) == pytest.approx(2.0, abs=0.2)  # a proof may score some rows more
 
 
 def test_passes_over_rows_of_weight_zero_are_not_counted():
