@@ -416,13 +416,13 @@ def test_counts_that_are_all_tiny_are_refused():
 
 def test_counts_that_are_all_zero_are_refused(data):
     X, _, _ = data
-    with pytest.raises(ValueError, match=r"needs a count above 0.*minus infinity"):
+    with pytest.raises(ValueError, match=r"needs a target above 0.*minus infinity"):
         make("poisson").fit(X, np.zeros(len(X)))
     one = np.zeros(len(X))
     one[3] = 1.0
-    with pytest.raises(ValueError, match="needs a count above 0"):
+    with pytest.raises(ValueError, match="needs a target above 0"):
         make("poisson").fit(X, one, sample_weight=1.0 - one)
-    with pytest.raises(ValueError, match="needs a count above 0"):  # in one of the folds
+    with pytest.raises(ValueError, match="needs a target above 0"):  # in one of the folds
         PathSearchCV(make("poisson"), Cs=3, cv=3).fit(X, one)
     model = make("poisson").fit(X, one)
     assert model.certified_

@@ -31,7 +31,7 @@ from splinear import (
 )
 from splinear.inspection import base_value, contributions, explain, standard_error
 from splinear.losses import EpsilonInsensitive, Hinge, Loss
-from splinear.solvers.problems.problem import Problem, Stopping
+from splinear.objective.problem import Problem, Stopping
 from splinear.terms import Category, Linear, Spline
 
 SMALL = {"curve": Spline(8), "tol": 1e-8, "random_state": 0}

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from splinear import export, inspection, kernels, penalties, report, terms
+    from splinear import export, inspection, kernels, losses, penalties, report, terms
     from splinear.classifier import AdditiveClassifier
     from splinear.files import load, save
     from splinear.regressor import AdditiveRegressor
@@ -37,6 +37,7 @@ __all__ = [
     "inspection",
     "kernels",
     "load",
+    "losses",
     "penalties",
     "report",
     "save",
@@ -46,8 +47,8 @@ __all__ = [
 # Everything is imported when it is first used, so that the command line is there to answer Ctrl-C
 # before NumPy and scikit-learn are imported, which takes a second.
 _MODULES = (
-    "dask", "datasets", "export", "features", "inspection", "kernels", "penalties", "plotting",
-    "report", "terms",
+    "dask", "datasets", "export", "features", "inspection", "kernels", "losses", "penalties",
+    "plotting", "report", "terms",
 )  # fmt: skip
 _MODULE_OF = {
     "AdditiveClassifier": "classifier",

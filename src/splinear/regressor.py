@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints, Floats, Input, Terms
-from splinear.losses import Gamma, Loss, Poisson, SquaredError
+from splinear.losses import (
+    EpsilonInsensitive,
+    Gamma,
+    Loss,
+    NegativeBinomial,
+    Poisson,
+    SquaredError,
+    Tweedie,
+)
 from splinear.objective.watch import Progress
 from splinear.terms.base import Term
 from splinear.training.intervals import score_intervals
@@ -23,7 +32,10 @@ from splinear.training.trainer import Recipe
 
 __all__ = ["AdditiveRegressor"]
 
-LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (SquaredError, Poisson, Gamma)}
+LOSSES: dict[str, type[Loss]] = {
+    loss.name: loss for loss in (SquaredError, Poisson, Gamma, Tweedie, NegativeBinomial)
+}
+Name: TypeAlias = Literal["squared_error", "poisson", "gamma", "tweedie", "negative_binomial"]
 
 
 class AdditiveRegressor(RegressionEstimator):
@@ -84,7 +96,7 @@ pair_search_, n_features_in_, feature_names_in_
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
         **RegressionEstimator._parameter_constraints,
-        "loss": [StrOptions({"squared_error", "poisson", "gamma"})],
+        "loss": [StrOptions(set(LOSSES)), Loss],
         "interactions": ["array-like", Integral, StrOptions({"auto"})],
         "C": [positive(), None],
     }
@@ -95,7 +107,7 @@ pair_search_, n_features_in_, feature_names_in_
         *,
         terms: Terms | None = None,
         interactions: int | str | Sequence[Sequence[str | int]] = 0,
-        loss: Literal["squared_error", "poisson", "gamma"] = "squared_error",
+        loss: Name | Loss = "squared_error",
         C: float | None = None,
         categorical_features: Input = "from_dtype",
         missing: Literal["level", "error"] = "level",
@@ -128,8 +140,27 @@ pair_search_, n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def _given_loss(self) -> Loss:
+        """The loss as asked for; raise if it is not one for numbers with a curvature."""
+        if isinstance(self.loss, str):
+            return LOSSES[self.loss]()
+        loss = self.loss
+        if loss.kind != "number" or isinstance(loss, EpsilonInsensitive):
+            better = "AdditiveSVR" if loss.kind == "number" else "a classifier"
+            raise ValueError(
+                "loss must be a loss of numbers that has a curvature; "
+                f"{type(loss).__name__} is one for {better}."
+            )
+        return loss
+
     def _recipe(self) -> Recipe:
-        return Recipe(LOSSES[self.loss](), NewtonTrainer(self.C))
+        return Recipe(self._given_loss, NewtonTrainer(self.C))
+
+    @property
+    def loss_(self) -> Loss:
+        """The loss of the fitted model, with the parameters that were estimated."""
+        return self._loss
 
     def fit(
         self,
@@ -206,7 +237,8 @@ pair_search_, n_features_in_, feature_names_in_
         """
         if kind not in ("mean", "observation"):
             raise ValueError(f'kind must be "mean" or "observation"; got {kind!r}.')
-        if kind == "observation" and self.loss != "squared_error":
+        check_is_fitted(self, "terms_")
+        if kind == "observation" and not isinstance(self._loss, SquaredError):
             raise ValueError(
                 f'kind="observation" is for loss="squared_error"; the model has {self.loss!r}.'
             )
@@ -215,5 +247,7 @@ pair_search_, n_features_in_, feature_names_in_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss != "squared_error"
+        name = self.loss if isinstance(self.loss, str) else ""
+        link = LOSSES[name].link if name in LOSSES else getattr(self.loss, "link", "identity")
+        tags.target_tags.positive_only = link == "log"
         return tags

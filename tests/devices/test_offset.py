@@ -12,8 +12,8 @@ from splinear.devices.losses import DeviceSoftmax, on_device
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.losses import Hinge, Softmax, SquaredHinge
 from splinear.solvers.hinge.box import Box
-from splinear.solvers.problems.loss_sums import Summed
-from splinear.solvers.problems.problem import Problem
+from splinear.objective.loss_sums import Summed
+from splinear.objective.problem import Problem
 from splinear.terms import Spline
 
 

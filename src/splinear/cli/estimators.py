@@ -27,6 +27,8 @@ LOSSES: dict[str, dict[str, Callable[..., AdditiveEstimator]]] = {
         "squared_error": AdditiveRegressor,
         "poisson": AdditiveRegressor,
         "gamma": AdditiveRegressor,
+        "tweedie": AdditiveRegressor,
+        "negative_binomial": AdditiveRegressor,
         "epsilon_insensitive": AdditiveSVR,
     },
 }

@@ -61,8 +61,8 @@ Holdout: TypeAlias = Annotated[
 Loss: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma or "
-        "epsilon_insensitive for numbers."
+        help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma, tweedie, "
+        "negative_binomial or epsilon_insensitive for numbers."
     ),
 ]
 WeightOfLosses: TypeAlias = Annotated[

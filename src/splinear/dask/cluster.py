@@ -158,6 +158,10 @@ class Cluster:
             del self._cache[next(iter(self._cache))]
         return known
 
+    def forget(self) -> None:
+        """Drop all cached results, because parts have another loss."""
+        self._cache.clear()
+
     def _reduced(self, nodes: Sequence[Node], *, largest: bool) -> Sums:
         began = time.monotonic()
         sums = self._tried(tuple(nodes), largest)

@@ -11,7 +11,8 @@ from splinear._types import Input, Terms
 from splinear.classifier import AdditiveClassifier
 from splinear.dask.estimator import DaskEstimator
 from splinear.objective.watch import Progress
-from splinear.regressor import AdditiveRegressor
+from splinear.regressor import AdditiveRegressor, Name
+from splinear.losses import Loss
 from splinear.terms.base import Term
 from splinear.training.class_weights import ClassWeight
 
@@ -213,7 +214,7 @@ time_limit, callback, warm_start, max_memory, n_jobs, random_state, verbose
         *,
         terms: Terms | None = None,
         interactions: int | str | Sequence[Sequence[str | int]] = 0,
-        loss: Literal["squared_error", "poisson", "gamma"] = "squared_error",
+        loss: Name | Loss = "squared_error",
         C: float | None = None,
         categorical_features: Input = "from_dtype",
         missing: Literal["level", "error"] = "level",

@@ -12,6 +12,7 @@ from splinear.dask.parts import OnValues, Part
 from splinear.dask.storing import IN_USE, Kept, Room, mapped_codes
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.local.pair_rows import PairRows
+from splinear.losses.base import Loss
 from splinear.tables.chunks import Chunk
 
 __all__ = ["Holding"]
@@ -37,6 +38,7 @@ class Holding:
         self._table: Kept[Chunk] | None = None
         self._surfaces: Kept[PairRows] | None = None
         self._in_scores = False
+        self._loss: Loss | None = None  # that of the sums, if it was estimated later
         self._whole: Part | None = None
         if not room.take(part.n_bytes, part):  # copies of this object share the part
             if part.rows.is_coded:
@@ -64,6 +66,8 @@ class Holding:
         part = Part(self._codes, self._rows, *self._rest.get()) if part is None else copy(part)
         if self._surfaces is not None:
             part = part.with_surfaces(self._surfaces.get(), in_scores=self._in_scores)
+        if self._loss is not None:
+            part = part.with_loss(self._loss)
         part.read_values = None if self._values is None else self._values.get
         part.read_table = None if self._table is None else self._table.get
         return part
@@ -86,6 +90,12 @@ class Holding:
         other = self._copy()
         kept = None if surfaces is None else Kept(surfaces, surfaces.positions.nbytes)
         other._surfaces, other._in_scores = kept, in_scores
+        return other
+
+    def with_loss(self, loss: Loss) -> Holding:
+        """Return the part with another loss of its sums."""
+        other = self._copy()
+        other._loss = loss
         return other
 
     def _copy(self) -> Holding:

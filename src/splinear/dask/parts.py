@@ -13,6 +13,7 @@ import numpy as np
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.dask.expressions import Node
+from splinear.losses.base import Loss
 from splinear.model.layout import Layout
 from splinear.objective.local.coding import code_rows, read_codes
 from splinear.objective.local.memory import MemoryPlan
@@ -93,6 +94,12 @@ class Part:
     def with_sums(self, sums: Sequence[LossSum], weights: Floats | None) -> Part:
         """Return the part with sums of losses and weights."""
         return Part(self.codes, self.rows, sums, weights)
+
+    def with_loss(self, loss: Loss) -> Part:
+        """Return the part with another loss of its sums."""
+        other = copy(self)
+        other.sums = [replace(cast(Summed, total), loss=loss, _known=[]) for total in self.sums]
+        return other
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:
         """Return the part with the same codes stored elsewhere."""

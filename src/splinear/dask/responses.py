@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, Input
 from splinear.dask.cluster import Cluster
+from splinear.dask.holding import Holding
 from splinear.dask.losses import RemoteSum
 from splinear.dask.reading import Survey, distinct_classes
+from splinear.losses.base import Loss
+from splinear.losses.checking import check_loss
 from splinear.losses.classes import ClassLoss
 from splinear.losses.survey import Survey as SurveyOfY
 from splinear.objective.loss_sums import LossSum
@@ -19,7 +22,7 @@ from splinear.training.response import Response
 from splinear.training.trainer import Recipe
 from splinear.training.weighted import WeightedRows
 
-__all__ = ["RemoteResponse", "common_response", "of_part"]
+__all__ = ["RemoteResponse", "WithLoss", "common_response", "of_part"]
 
 
 def common_response(recipe: Recipe, found: Survey) -> Response:
@@ -29,6 +32,8 @@ def common_response(recipe: Recipe, found: Survey) -> Response:
         loss, y = loss.read(np.array([found.of_y.least, found.of_y.most]))
         is_in_unit = loss.link == "identity" and loss.n_outputs == 1
         loss = loss.fitted(found.of_unexplained if is_in_unit else found.of_y)
+        if not loss.name:
+            check_loss(loss, y)
         return _with_means(Response(loss, y[:0]), found)
     classes, _ = distinct_classes(np.concatenate(found.labels))
     of_classes, y = loss.read(np.tile(classes, 2))  # twice: single ones cause a warning
@@ -64,6 +69,19 @@ def _resolved(weight: ClassWeight, classes: AnyArray, found: Survey) -> ClassWei
 
 
 @dataclass(frozen=True, eq=False)
+class WithLoss:
+    """Gives the sums of a part a loss whose parameters were estimated later."""
+
+    loss: Loss
+
+    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+        """Return the part with this loss."""
+        del X, y, weights
+        assert part is not None
+        return part.with_loss(self.loss)
+
+
+@dataclass(frozen=True, eq=False)
 class RemoteResponse(Response):
     """The response of the rows of all workers; y is that of the sample."""
 
@@ -79,5 +97,10 @@ class RemoteResponse(Response):
         if rows.rows.is_here or self.cluster is None:
             return super().sums(rows, problem)
         likes = self.cluster.sample.sums
+        if self.loss.is_estimated and self.loss != likes[0].loss:
+            self.cluster.hold(WithLoss(self.loss))
+            self.cluster.forget()
+            self.cluster.sample = self.cluster.sample.with_loss(self.loss)
+            likes = self.cluster.sample.sums
         wanted = range(len(likes)) if problem is None else [problem]
         return [RemoteSum(likes[k], self.cluster, k) for k in wanted]

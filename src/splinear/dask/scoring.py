@@ -16,23 +16,32 @@ from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["measured", "score_of"]
 
-Measures: TypeAlias = "tuple[float, ...] | None"
+Measures: TypeAlias = "tuple[float, ...] | tuple[Floats, Floats, Floats] | None"
 
 SAME = 1e-18  # squared relative error up to which predictions equal a constant target
 
 
 def measured(model: AdditiveEstimator, given: Partitions) -> list[Delayed]:
-    """Return the measures of a local model on every partition, as delayed objects."""
-    measure = _accuracy if is_classifier(model) else _deviances
+    """Return the measures of a local model on every partition, as delayed objects.
+
+    For a loss that is not a power of the mean they are targets, predictions and weights: its best
+    constant prediction is known only once all of them are.
+    """
+    measure = _deviances if model._loss.power is not None else _predictions
+    if is_classifier(model):
+        measure = _accuracy
     shared, own = delayed(model), delayed(measure, pure=False)
     return [own(shared, *part) for part in given.rows()]
 
 
 def score_of(model: AdditiveEstimator, parts: list[Measures]) -> float:
     """Return the score over all rows, given the measures of their partitions."""
-    known = np.array([part for part in parts if part is not None], dtype=np.float64)
-    if not len(known):
+    given = [part for part in parts if part is not None]
+    if not given:
         raise ValueError("There is nothing to score: X has no rows, or their weights add up to 0.")
+    if model._loss.power is None and not is_classifier(model):
+        return model._loss.quality(*(np.concatenate(each) for each in zip(*given, strict=True)))
+    known = np.array(given, dtype=np.float64)
     if is_classifier(model):
         return float(np.average(known[:, 1], weights=known[:, 0]))
     return _explained(known.T, _power_of(model))
@@ -60,6 +69,12 @@ def _deviances(
     counted = values[w > 0]
     ends = float(counted.min()), float(counted.max())
     return float(w.sum()), mean, spread, _deviance(values, predicted, w, power), *ends
+
+
+def _predictions(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
+    """Return targets, predictions and weights of a partition's rows."""
+    w = _counted(X, weights)
+    return None if w is None else (np.asarray(y, np.float64), model.predict(X), w)
 
 
 def _counted(X: Input, weights: Input) -> Floats | None:
@@ -90,4 +105,6 @@ def _deviance(y: Floats, mu: Floats, weights: Floats, power: float) -> float:
 
 
 def _power_of(model: AdditiveEstimator) -> float:
-    return model._loss.power
+    power = model._loss.power
+    assert power is not None
+    return power

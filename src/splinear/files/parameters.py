@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from splinear import terms
 from splinear._types import Input
 from splinear._warning import warn
+from splinear.losses import LOSSES, Loss
 from splinear.terms.base import Term
 from splinear.training.state.checking import Plain, refuse
 from splinear.training.state.values import value_from, value_plain
@@ -47,6 +48,13 @@ def _is_left_out(name: str, value: object) -> bool:
 
 
 def _plain(value: Input, where: str) -> Plain:
+    if isinstance(value, Loss):
+        if LOSSES.get(value.name) is not type(value):
+            raise TypeError(
+                f"{where} is a loss of your own, {type(value).__name__}, and files hold those of "
+                "splinear.losses only. Pickle keeps the model, where the class can be imported."
+            )
+        return {"loss": value.name, "parameters": _numbers_of(value)}
     if isinstance(value, Term):
         if TERMS.get(type(value).__name__) is not type(value):
             raise TypeError(
@@ -79,9 +87,30 @@ def _value(data: object, where: str) -> Input:
         if not all(isinstance(pair, list) and len(pair) == 2 for pair in found):
             raise refuse(where, "a list of features and terms", found)
         return {value_from(key, where): _value(item, where) for key, item in found}
+    if set(data) == {"loss", "parameters"}:
+        return _loss(data["loss"], data["parameters"], where)
     if set(data) != {"term", "parameters"} or data["term"] not in TERMS:
         raise refuse(where, f"one of the terms {', '.join(TERMS)}", data)
     return made(TERMS[data["term"]], data["parameters"], where)
+
+
+def _numbers_of(loss: Loss) -> dict[str, Plain]:
+    return {
+        name: None if value is None else float(value) for name, value in loss.parameters().items()
+    }
+
+
+def _loss(name: object, parameters: object, where: str) -> Loss:
+    """Return a loss with parameters from plain data."""
+    if not isinstance(name, str) or name not in LOSSES:
+        raise refuse(where, f"one of the losses {', '.join(LOSSES)}", name)
+    known = LOSSES[name]().parameters()
+    if not isinstance(parameters, dict) or set(parameters) != set(known):
+        raise refuse(where, f"the parameters {', '.join(known)}", parameters)
+    wrong = [own for own in parameters.values() if own is not None and type(own) is not float]
+    if wrong:
+        raise refuse(where, "a number or None", wrong[0])
+    return LOSSES[name](**parameters)
 
 
 def made(kind: type[BaseEstimator], data: object, where: str) -> Input:

@@ -189,6 +189,8 @@ def summary(model: FittedModel) -> Summary:
     freedom = sum(joint.freedom for joint in posteriors)
     how = "" if all(joint.is_joint for joint in posteriors) else ", each as if others were known"
     title = f"{type(model).__name__}: {len(lines)} terms{how}, {freedom:.1f} degrees of freedom"
+    if model._loss.parameters() or not model._loss.name:
+        title += f", loss: {model._loss.title}"
     return Summary(title, tuple(lines))
 
 

@@ -7,10 +7,12 @@ from splinear.losses.epsilon_insensitive import EpsilonInsensitive
 from splinear.losses.gamma import Gamma
 from splinear.losses.hinge import Hinge
 from splinear.losses.logistic import Logistic
+from splinear.losses.negative_binomial import NegativeBinomial
 from splinear.losses.poisson import Poisson
 from splinear.losses.softmax import Softmax
 from splinear.losses.squared_error import SquaredError
 from splinear.losses.squared_hinge import SquaredHinge
+from splinear.losses.tweedie import Tweedie
 
 __all__ = [
     "LOSSES",
@@ -19,10 +21,12 @@ __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
+    "NegativeBinomial",
     "Poisson",
     "Softmax",
     "SquaredError",
     "SquaredHinge",
+    "Tweedie",
 ]
 
 # By the names in constructors and files.
@@ -33,9 +37,11 @@ LOSSES: dict[str, type[Loss]] = {
         Gamma,
         Hinge,
         Logistic,
+        NegativeBinomial,
         Poisson,
         Softmax,
         SquaredError,
         SquaredHinge,
+        Tweedie,
     )
 }

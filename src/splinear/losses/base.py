@@ -15,7 +15,9 @@ from copy import copy
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from sklearn.metrics import d2_tweedie_score, r2_score
+from sklearn.utils.validation import check_consistent_length
 
 from splinear._types import AnyArray, Floats
 from splinear.losses.curvature import Curvature, Diagonal
@@ -32,6 +34,7 @@ Offset: TypeAlias = "Floats | float | None"  # what is added to the scores of al
 
 LARGEST = 1e37  # absolute value of a target: some predictions are in single precision
 SCORED = 1e-150, 1e150  # range of predictions whose deviance can be computed
+NEAR = 0.01  # relative change of a parameter that is neglected
 ROUNDING = 1e-9  # relative error of predictions
 MOST_DOUBLINGS, MOST_HALVINGS = 60, 100  # of steps to the score whose slope is given
 
@@ -78,8 +81,11 @@ class Loss:
         Whether it equals its second-order Taylor series.
     tied : bool
         Whether a constant added to all scores of a row changes nothing.
-    power : float
-        The power of the mean to which the variance of y is proportional.
+    power : float or None
+        The power of the mean to which the variance of y is proportional, for half a Tweedie
+        deviance (0: the squared error).
+    is_estimated : bool
+        Whether it has a parameter that `renewed` estimates while the model is fitted.
     seen : Survey or None
         What is known of y; None before `fitted`.
     bytes_per_row : (int, int)
@@ -93,7 +99,8 @@ class Loss:
     likelihood: ClassVar[bool] = False
     quadratic: ClassVar[bool] = False
     tied: ClassVar[bool] = False
-    power: float = 0.0
+    power: float | None = None
+    is_estimated: bool = False
     seen: Survey | None = None
     bytes_per_row: ClassVar[tuple[int, int]] = (16, 8)
 
@@ -197,6 +204,11 @@ class Loss:
         """The smallest dispersion: that of one event, for counts."""
         return 0.0
 
+    @property
+    def typical_curvature(self) -> float:
+        """The curvature of a typical row: variances are first guessed in its unit."""
+        return 1.0
+
     def coded(self, y: AnyArray, offset: Offset) -> tuple[AnyArray, Offset]:
         """Return y, and what is to be added to the solvers' scores times `unit` for its loss."""
         if not self.center:
@@ -255,6 +267,25 @@ class Loss:
         del y, f, cost
         return None
 
+    # -- parameters of its own -------------------------------------------------------------------
+
+    def constant(self, y: AnyArray) -> Floats:
+        """Return -log P(y) less the loss, (n,), for a loss with a parameter to estimate."""
+        raise NotImplementedError
+
+    def renewed(self: Self, y: AnyArray, F: Floats, cost: Floats, edf: float) -> Self:
+        """Return the loss with the parameters that fit scores F (n_scores, n) of a model best.
+
+        They minimize sum cost (value + constant) + edf / 2 log sum cost curvature, with cost the
+        weights divided by the dispersion, and edf the degrees of freedom of the model.
+        """
+        raise NotImplementedError
+
+    def is_near(self, other: Loss) -> bool:
+        """Return whether the parameters of another loss of this kind are nearly the same."""
+        pairs = zip(self.parameters().values(), other.parameters().values(), strict=True)
+        return all(abs(a - b) <= NEAR * abs(a) for a, b in pairs)
+
     # -- what a score means ----------------------------------------------------------------------
 
     def predict(self, scores: Floats) -> AnyArray:
@@ -268,17 +299,52 @@ class Loss:
         """Return the name of what the score is, given the name of the target."""
         return f"log of {target}" if self.link == "log" else target
 
-    def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
-        """Return the share of the variance or deviance of y that is explained, at most 1.
+    @property
+    def title(self) -> str:
+        """The name of the loss in words, with its parameters: "Negative binomial (theta 2.3)"."""
+        words = (self.name or type(self).__name__).replace("_", " ")
+        words = words[0].upper() + words[1:]
+        known = [f"{name} {value:.3g}" for name, value in self.parameters().items() if value]
+        return f"{words} ({', '.join(known)})" if known else words
 
-        Under a log link and for a constant y it is 1 if the predictions equal it, and 0 otherwise.
+    def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
+        """Return the share of the losses of the best constant prediction that the others save.
+
+        It is at most 1. For a constant y it is 1 if the predictions equal it, and 0 otherwise.
         """
-        if self.link != "log":
+        if self.power == 0.0:
             return float(r2_score(y, predicted, sample_weight=weights))
-        y, mu = np.asarray(y), np.clip(predicted, *SCORED)
-        if len(y) == len(mu) > 1 and np.all(y == y[0]):
-            return float(np.allclose(y, mu, rtol=ROUNDING, atol=0.0))
-        return float(d2_tweedie_score(y, mu, sample_weight=weights, power=self.power))
+        y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted)
+        check_consistent_length(y, predicted, weights)
+        if self.link == "log":
+            predicted = np.clip(predicted, *SCORED)
+        if len(y) > 1 and np.all(y == y[0]):
+            return float(np.allclose(y, predicted, rtol=ROUNDING, atol=0.0))
+        if self.power is not None:
+            return float(d2_tweedie_score(y, predicted, sample_weight=weights, power=self.power))
+        w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        best = np.full(len(y), self.constant_score(y, w))
+        left, before = w @ self.value(y, self.scores_of(predicted)), w @ self.value(y, best)
+        return 1.0 - float(left / before)
+
+    def scores_of(self, predicted: Floats) -> Floats:
+        """Return the scores whose predictions these are."""
+        return np.log(np.clip(predicted, *SCORED)) if self.link == "log" else predicted
+
+    def constant_score(self, y: Floats, weights: Floats) -> float:
+        """Return the score, the same for all rows, that minimizes the sum of the losses."""
+        mean = np.average(y, weights=weights, keepdims=True)
+        start = float(self.scores_of(mean)[0])
+        same = np.full(len(y), start)
+        if (shift := self.shift(y, same, weights)) is not None:
+            return start + shift
+
+        def total(f: float) -> float:
+            return float(weights @ self.value(y, np.full(len(y), f)))
+
+        width = max(float(np.ptp(self.scores_of(y[weights > 0.0]))), 1e-3)
+        found = minimize_scalar(total, bounds=(start - width, start + width), method="bounded")
+        return start if total(start) <= found.fun else float(found.x)
 
     def parameters(self) -> dict[str, Any]:
         """Return what a file needs besides the name to make the loss again, as numbers."""

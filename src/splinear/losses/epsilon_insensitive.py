@@ -25,6 +25,7 @@ class EpsilonInsensitive(MarginLoss):
     fixed_center: float | None = field(default=None, repr=False)
 
     name = "epsilon_insensitive"
+    power = 0.0  # it is judged by R^2
 
     @property
     def center(self) -> float:

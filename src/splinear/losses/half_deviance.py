@@ -8,10 +8,13 @@ Nothing cancels in this form where mu is close to y:
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import entr, logsumexp
 
 from splinear._types import Floats
+from splinear.losses.base import Link
 from splinear.losses.margin import MarginLoss, T
 
 __all__ = ["HalfDeviance"]
@@ -22,7 +25,7 @@ LARGEST = 500.0  # m is clipped here, because exp would soon overflow; no fit en
 class HalfDeviance(MarginLoss):
     """exp(m) - m - 1; its dual variable is in (-inf, c]."""
 
-    link = "log"
+    link: ClassVar[Link | None] = "log"
 
     def of_margin(self, m: Floats) -> Floats:
         """Return the loss."""

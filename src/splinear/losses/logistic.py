@@ -17,7 +17,7 @@ from splinear.losses.sides import SideLoss
 from splinear.losses.softmax import Softmax
 from splinear.tables.device import special_functions
 
-__all__ = ["Logistic"]
+__all__ = ["Logistic", "divergence"]
 
 SIGNS = np.array([-1.0, 1.0])  # sign of the score for the first and second class
 
@@ -76,7 +76,7 @@ class Logistic(SideLoss):
         """
         share = np.clip(alpha / cost, 0.0, 1.0)
         off = share - _expit(-m)
-        return cost * (_divergence(share, off, m) + _divergence(1.0 - share, -off, -m))
+        return cost * (divergence(share, off, m) + divergence(1.0 - share, -off, -m))
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probabilities of both classes, or of every label, (n_rows, n_classes)."""
@@ -98,7 +98,7 @@ def _expit(m: Any) -> Any:
     return special_functions(m).expit(m)
 
 
-def _divergence(p: Floats, off: Floats, m: Floats) -> Floats:
+def divergence(p: Floats, off: Floats, m: Floats) -> Floats:
     """Return p log(p / q) - off for q = p - off = expit(-m), by a series if terms would cancel."""
     q = _expit(-m)
     t = off / np.maximum(q, np.finfo(float).tiny)

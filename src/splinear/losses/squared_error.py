@@ -22,6 +22,7 @@ class SquaredError(MarginLoss):
     """
 
     name = "squared_error"
+    power = 0.0
     quadratic = True
 
     def coded(self, y: AnyArray, offset: Offset) -> tuple[AnyArray, Offset]:

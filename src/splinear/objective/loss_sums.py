@@ -30,7 +30,9 @@ __all__ = [
     "LossSum",
     "Separable",
     "Summed",
+    "constant_of",
     "missing_curvature",
+    "renewed",
 ]
 
 MAX_SHIFTS = 100
@@ -466,11 +468,24 @@ class Summed:
         return _scatter(self, F)
 
 
+def constant_of(total: LossSum) -> float:
+    """Return what the sum lacks of minus the log-likelihood, if it has a parameter to estimate."""
+    if not (isinstance(total, Summed) and total.loss.is_estimated):
+        return 0.0
+    return float(total.cost @ total.loss.constant(total.y))
+
+
+def renewed(total: Summed, F: Floats, dispersion: float, edf: float) -> Summed:
+    """Return the sum with the parameters of the loss that fit a model with scores F best."""
+    cost, scores = total.cost / dispersion, total._scores(F)
+    return replace(total, loss=total.loss.renewed(total.y, scores, cost, edf), _known=[])
+
+
 def _typical_weight(total: Separable | Summed) -> float:
     """Return the weight of a typical row; of counts, about the smallest event."""
     if (least := total.loss.least_dispersion) > 0.0:
         return max(least, LEAST_EVENT * float(total.cost.mean()))
-    return typical_weight(total.units, total.cost)
+    return typical_weight(total.units, total.cost) * total.loss.typical_curvature
 
 
 def _scatter(total: Separable | Summed, F: Floats) -> Scatter:

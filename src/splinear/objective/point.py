@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,6 +90,10 @@ class Point:
         other.proof = None
         other.objective = self.objective.under(layout)
         return other
+
+    def by(self, total: LossSum) -> Point:
+        """Return the same point for another loss, with intercepts that are optimal for it."""
+        return Point(replace(self.objective, total=total), self.theta.copy(), self.F.copy())
 
     def raised(self, failed: Step) -> Point:
         """Return the same point with extra curvature for rows that made a step fail."""

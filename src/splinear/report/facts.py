@@ -75,8 +75,9 @@ def facts(content: Content) -> list[Fact]:
 
 def _target(content: Content) -> Fact:
     if content.pieces.task == "regression":
-        loss = str(getattr(content.model, "loss", "epsilon_insensitive")).replace("_", " ")
-        return Fact("Target", content.target_name, f"a number; loss: {loss}")
+        loss = content.model._loss
+        title = loss.title.lower() if loss.name else loss.title
+        return Fact("Target", content.target_name, f"a number; loss: {title}")
     names = [shortened(name, 24) for name in content.class_names]
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     what = "labels" if content.pieces.task == "multilabel" else "classes"
@@ -108,6 +109,8 @@ def _certificate(model: AdditiveEstimator) -> Fact:
     passes = f"{model.n_iter_:,} {_plural('pass', model.n_iter_, 'es')}"
     if model.certified_:
         return Fact("Certificate", gap, f"relative duality gap, proved; {passes}")
+    if not model._loss.convex:
+        return Fact("Certificate", "none", f"the loss is not known to be convex; {passes}")
     hint = f"stopped before there was a proof; gap {model.dual_gap_:.1e}, {passes}"
     return Fact("Certificate", "none", hint)
 

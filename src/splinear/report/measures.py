@@ -10,6 +10,7 @@ from sklearn import metrics
 
 from splinear._types import AnyArray, Floats
 from splinear.inspection.text import number
+from splinear.losses.base import Loss
 from splinear.report.events import TOP_SHARES, Events
 from splinear.report.numbers import percent
 from splinear.report.scoring import Scored
@@ -47,9 +48,8 @@ def _of_numbers(scored: Scored) -> list[Measure]:
     y, w, predicted = scored.y, scored.weights, scored.prediction
     base = np.full(len(y), np.average(y, weights=w))
     found: list[Measure] = []
-    if scored.power is not None:
-        power = scored.power
-        found += _deviances(y, predicted, base, w, power)
+    if scored.loss.power != 0.0:
+        found += _deviances(y, predicted, base, w, scored.loss)
     elif len(y) > 1 and np.ptp(y) > 0:
         r2 = metrics.r2_score(y, predicted, sample_weight=w)
         found.append(Measure("R²", f"{r2:.3f}", "0", "share of the variance explained"))
@@ -63,13 +63,14 @@ def _of_numbers(scored: Scored) -> list[Measure]:
 
 
 def _deviances(
-    y: Floats, predicted: Floats, base: Floats, w: Floats | None, power: float
+    y: Floats, predicted: Floats, base: Floats, w: Floats | None, loss: Loss
 ) -> list[Measure]:
     both = [
-        metrics.mean_tweedie_deviance(y, p, power=power, sample_weight=w) for p in (predicted, base)
+        2.0 * float(np.average(loss.value(y, loss.scores_of(p)), weights=w))
+        for p in (predicted, base)
     ]
-    name = "Poisson deviance" if power == 1 else "Gamma deviance"
-    found = [Measure(name, number(float(both[0])), number(float(both[1])), "lower is better")]
+    name = f"{loss.title} deviance"
+    found = [Measure(name, number(both[0]), number(both[1]), "lower is better")]
     if both[1] > 0:
         share = 1.0 - both[0] / both[1]
         found.insert(0, Measure("D²", f"{share:.3f}", "0", "share of the deviance explained"))

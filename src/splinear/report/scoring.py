@@ -9,6 +9,7 @@ import numpy as np
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
 from splinear.export.reading import task_and_link
+from splinear.losses.base import Loss
 from splinear.tables.checks import check_weights
 from splinear.tables.target import check_target
 from splinear.training.estimator import AdditiveEstimator
@@ -33,8 +34,8 @@ class Scored:
     weights : ndarray of shape (n,) or None
     classes : sequence of str
         Names of the classes; empty in regression.
-    power : {1, 2} or None
-        Under a log link, 1 for counts and 2 for positive numbers.
+    loss : Loss
+        The model's.
     """
 
     task: str
@@ -44,7 +45,7 @@ class Scored:
     probability: Floats | None
     weights: Floats | None
     classes: list[str]
-    power: float | None
+    loss: Loss
 
     def __len__(self) -> int:
         return len(self.score)
@@ -115,7 +116,7 @@ def score_rows(
         probability=probability,
         weights=check_weights(sample_weight, len(scores)),
         classes=class_names,
-        power=loss.power if loss.link == "log" else None,
+        loss=loss,
     )
 
 

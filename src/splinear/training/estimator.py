@@ -22,6 +22,7 @@ from splinear._warning import warn
 from splinear.devices.backend import MOST_FUNCTIONS
 from splinear.devices.finding import DEVICES
 from splinear.losses.base import Loss
+from splinear.losses.checking import check_loss
 from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
@@ -149,6 +150,8 @@ class AdditiveEstimator(Stateful):
         if trainer.merges_copies:
             data = data.without_copies(y, offset)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
+        if not loss.name:
+            check_loss(response.loss, y if data.kept is None else y[data.kept])
         interactions: Interactions | None = None
         if more:
             work._check_more(data, loss)
@@ -430,6 +433,12 @@ class AdditiveEstimator(Stateful):
         if not trained.converged:
             message = how_it_ended(self, trained, watch.reason)
             warn(message, ConvergenceWarning)
+        elif not self._loss.convex:
+            warn(
+                f"certified_ is False: {type(self._loss).__name__} does not say that it is convex, "
+                "so there may be a better model than this one. Where it is convex, give the class "
+                "convex = True."
+            )
 
     # -- prediction ------------------------------------------------------------------------------
 

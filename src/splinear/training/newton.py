@@ -22,7 +22,7 @@ from splinear.objective.objective import Objective
 from splinear.objective.problem import Result, Start, Stopping, stack, start_at
 from splinear.solvers import newton
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
-from splinear.solvers.reml.choosing import choose, choose_with_pairs, final_edf
+from splinear.solvers.reml.choosing import choose, choose_with_pairs, estimated_loss, final_edf
 from splinear.solvers.reml.information import gather
 from splinear.solvers.reml.smoothness import MAX_TURNS, Smoothness, first_factor
 from splinear.tables.table import Table
@@ -102,6 +102,7 @@ class NewtonTrainer:
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None, C: float
     ) -> Trained:
         layout, n_before, is_whole = data.rows.layout.scaled(C), 0, True
+        data = _with_estimates(data, C, stopping)
         if data.interactions is not None:
             of_curves = replace(stopping, watch=stopping.watch.during("curves"))
             [results] = self.follow(data, of_curves, [C], starts)
@@ -112,6 +113,7 @@ class NewtonTrainer:
             curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
             data, _ = self._with_pairs(data, curves, stopping, _as_begun, C)
             is_whole = data.has_searched
+            data = _with_estimates(data, C, stopping)
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
         data = data.with_layout(layout)
@@ -130,9 +132,11 @@ class NewtonTrainer:
         rows = data.rows.with_layout(data.rows.layout.without_forms())
         rows = fine_enough(rows, stopping.tol)
         chosen = [_choose(own, rows, stopping) for own in data.problem_by_problem()]
+        data = data.with_loss(chosen[0].loss)
         is_whole = data.interactions is None or stopping.watch.reason is None
         if data.interactions is not None and is_whole:
             data, chosen = self._choose_pairs(data, chosen, stopping)
+            data = data.with_loss(chosen[0].loss)
             is_whole = data.has_searched
         layouts = [own.layout.with_forms_of(data.rows.layout) for own in chosen]
         settled = stopping.watch.reason is None
@@ -200,7 +204,7 @@ class NewtonTrainer:
         def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
             return choose_with_pairs(
                 own.rows.with_layout(plain.with_pairs(own.rows.layout.pairs)),
-                lambda rows: own.sums(rows),
+                own.sums,
                 _of_problem(own, stopping),
                 lambda rows: own.weighted.over(rows).n_units,
                 replace(begin, layout=begin.layout.without_forms()),
@@ -302,7 +306,7 @@ def _choose(data: TrainingSet, rows: TrainingRows, stopping: Stopping) -> Smooth
     """Choose the smoothness of all terms from `rows`, for the problems of the set together."""
     return choose(
         rows,
-        lambda some: data.sums(some),
+        data.sums,
         _of_problem(data, stopping),
         lambda some: data.weighted.over(some).n_units,
     )
@@ -313,6 +317,16 @@ def _of_problem(data: TrainingSet, stopping: Stopping) -> Stopping:
     if data.problem is None:
         return stopping
     return replace(stopping, watch=stopping.watch.of(data.loss.label(data.problem)))
+
+
+def _with_estimates(data: TrainingSet, C: float, stopping: Stopping) -> TrainingSet:
+    """Return the set with the parameters of the loss estimated for C, from at most ENOUGH rows."""
+    if not data.loss.is_estimated:
+        return data
+    few = data.rows.first(ENOUGH)
+    layout = few.layout.without_forms().scaled(C * data.rows.n_rows / few.n_rows)
+    rows = few.with_layout(layout)
+    return data.with_loss(estimated_loss(rows, data.sums(rows)[0], stopping))
 
 
 def _as_begun(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:

@@ -80,6 +80,10 @@ class Response:
         is_in_unit = self.loss.link == "identity" and self.loss.n_outputs == 1
         return self.y if self.offset is None or not is_in_unit else self.y - self.offset
 
+    def with_loss(self, loss: Loss) -> Response:
+        """Return the response with other parameters of the loss."""
+        return replace(self, loss=loss)
+
     @property
     def need(self) -> BytesPerRow:
         """Memory per row: y, what solvers see of it, and weights by class."""

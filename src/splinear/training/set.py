@@ -79,12 +79,21 @@ class TrainingSet:
         """Return the set with the same rows in another form."""
         return replace(self, weighted=self.weighted.over(rows))
 
+    def with_loss(self, loss: Loss | None) -> TrainingSet:
+        """Return the set with parameters of the loss that were estimated; itself for None."""
+        return self if loss is None else replace(self, response=self.response.with_loss(loss))
+
     def problems(self, bias: float) -> Problems:
         """Return the problem of each output for dual coordinate descent, for C = 1."""
         return self.response.problems(self.weighted, bias)
 
-    def sums(self, rows: TrainingRows | None = None) -> list[LossSum]:
-        """Return the sums of losses for Newton's method, over all rows or over `rows`."""
+    def sums(self, rows: TrainingRows | None = None, loss: Loss | None = None) -> list[LossSum]:
+        """Return the sums of losses for Newton's method, over all rows or over `rows`.
+
+        `loss` is the loss with other parameters, if they were estimated.
+        """
+        if loss is not None:
+            return self.with_loss(loss).sums(rows)
         weighted = self.weighted if rows is None else self.weighted.over(rows)
         sums = self.response.sums(weighted, self.problem)
         return [weighted.rows.adopted(total) for total in sums]

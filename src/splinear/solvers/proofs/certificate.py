@@ -252,6 +252,11 @@ def minimize_and_certify(
         first = Objective.of(rows, total, stopping.n_threads).zero()
         return None if first.value >= worse else certify(first.results(stopping.tol))
 
+    if not total.loss.convex:  # its slopes prove nothing
+        solved = solve(rows, stopping, None)
+        found = _certified(certify, solved, 0, stopping.watch)
+        pairs = zip(found, solved, strict=True)
+        return [replace(one, converged=own.converged, rounded=False) for one, own in pairs]
     return solve_and_certify(rows, stopping, solve, certify, flat)
 
 

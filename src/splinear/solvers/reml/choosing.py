@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from splinear._types import Floats
+from splinear.losses.base import Loss
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import LossSum
+from splinear.objective.loss_sums import LossSum, Summed, constant_of, renewed
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
 from splinear.objective.problem import Result, Start, Stopping, stack
@@ -34,7 +35,9 @@ from splinear.solvers.reml.smoothness import (
     degrees_of_freedom,
 )
 
-__all__ = ["WIDE", "choose", "choose_with_pairs", "enough_rows", "final_edf"]
+__all__ = [
+    "WIDE", "choose", "choose_with_pairs", "enough_rows", "estimated_loss", "final_edf",
+]  # fmt: skip
 
 WIDE, FEW_ROWS = 200, 20  # a wide table has at least so many terms, or at most so few rows per term
 LEAST_ROWS = 200  # smallest number of rows that is split
@@ -55,7 +58,7 @@ MANY = 4  # times as many rows as in the sample
 BETTER = 0.98  # relative to the best loss: what a larger variance must reach
 TRIAL_TOL = 1e-2  # tolerance of the models that are compared
 
-TotalsOf = Callable[[TrainingRows], Sequence[LossSum]]
+TotalsOf = Callable[[TrainingRows, Loss | None], Sequence[LossSum]]
 UnitsOf = Callable[[TrainingRows], float]
 
 
@@ -67,8 +70,8 @@ def choose(
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
-    totals_of(rows) returns the sums of losses over some rows, and units_of(rows) the
-    number of their independent units.
+    totals_of(rows, loss) returns the sums of losses over some rows (of a loss whose parameters were
+    estimated, unless it is None), and units_of(rows) the number of their independent units.
     """
     if rows.n_rows >= LEAST_ROWS:
         if not _is_narrow(rows, units_of):
@@ -115,7 +118,7 @@ def choose_with_pairs(
     few = rows.first(_enough(rows.layout))
     return choose_smoothness(
         few,
-        totals_of(few),
+        totals_of(few, begin.loss),
         replace(stopping, watch=stopping.watch.after(begin.n_turns).during("smoothness")),
         begin=begin,
         settled=SETTLED_PAIRS,
@@ -123,6 +126,27 @@ def choose_with_pairs(
         max_turns=max_turns,
         only_pairs=not _is_narrow(rows, units_of) or begin.n_rows < few.n_rows,
     )
+
+
+def estimated_loss(rows: TrainingRows, total: LossSum, stopping: Stopping) -> Loss:
+    """Return the loss with parameters that fit the model for the variances of rows.layout best.
+
+    The model is fitted and the parameters are renewed in turns, until they change little.
+    """
+    assert isinstance(total, Summed)
+    stopping = replace(stopping, watch=stopping.watch.during("loss"), tol=TRIAL_TOL)
+    start: Start | None = None
+    for _ in range(MAX_TURNS):
+        point = Objective.of(rows, total, stopping.n_threads).begin(start)
+        for point in newton.descend(point, stopping):  # noqa: B007, B020 (the last is wanted)
+            pass
+        start = Start(coef=point.parameters, intercept=point.theta[:, -1])
+        freedom = 1.0 + sum(float(e.sum()) for e in degrees_of_freedom([point], rows.layout))
+        dispersion = point.scatter.dispersion(freedom)
+        before, total = total.loss, renewed(total, point.F, dispersion, freedom)
+        if total.loss.is_near(before) or stopping.watch.poll():
+            break
+    return total.loss
 
 
 def _n_curves(layout: Layout) -> int:
@@ -138,7 +162,7 @@ def _is_crowded(rows: TrainingRows, totals_of: TotalsOf, units_of: UnitsOf) -> b
     """Return whether there are few rows for the curves of all classes, but enough to split."""
     if rows.n_rows < LEAST_OF_CROWDED:
         return False
-    n_classes = max(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
+    n_classes = max(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS), None))
     return n_classes > 1 and FEW_ROWS * n_classes * _n_curves(rows.layout) >= units_of(rows)
 
 
@@ -183,7 +207,7 @@ def _by_reml(
 ) -> Smoothness:
     return choose_smoothness(
         rows,
-        totals_of(rows),
+        totals_of(rows, None),
         replace(stopping, watch=stopping.watch.during("smoothness")),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
@@ -211,7 +235,7 @@ class _Trials:
     @classmethod
     def divide(cls, rows: TrainingRows, totals_of: TotalsOf, stopping: Stopping) -> _Trials:
         """Split a sample of the rows."""
-        n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
+        n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS), None))
         most = int(np.clip(MOST_VALUES // (_n_curves(rows.layout) * n_outputs), 4_000, MOST_ROWS))
         n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
         here = rows.first(rows.n_rows)
@@ -252,9 +276,9 @@ class _Trials:
         self.n_turns += found.n_turns
         layout, starts, last = found.layout, found.starts, np.inf
         for _ in range(self.most):
-            points = self._trained(layout, starts)
+            points = self._trained(layout, starts, found.loss)
             starts = [Start(coef=p.parameters, intercept=p.theta[:, -1]) for p in points]
-            loss = self._loss(points)
+            loss = self._loss(points, found.loss)
             if self._best is None or loss < self.better * self.best_loss:
                 self.has_other = self._best is not None
                 edf = degrees_of_freedom(points, layout)
@@ -264,10 +288,13 @@ class _Trials:
                 return
             layout, last = layout.scaled(GROWTH), loss
 
-    def _trained(self, layout: Layout, starts: Sequence[Start]) -> list[Point]:
+    def _trained(
+        self, layout: Layout, starts: Sequence[Start], own_loss: Loss | None
+    ) -> list[Point]:
         self.n_trials += 1
         watch = self.stopping.watch.during(f"trial {self.n_trials}")
-        rows, totals, points = self.fit.with_layout(layout), self.totals_of(self.fit), []
+        rows, points = self.fit.with_layout(layout), []
+        totals = self.totals_of(self.fit, own_loss)
         for k, (total, start) in enumerate(zip(totals, starts, strict=True)):
             own = watch.of(k) if len(totals) > 1 else watch
             stopping = replace(self.stopping, watch=own, tol=TRIAL_TOL)
@@ -277,13 +304,18 @@ class _Trials:
             points.append(point)
         return points
 
-    def _loss(self, points: Sequence[Point]) -> float:
-        """Return the sum of the losses of the held-out rows."""
+    def _loss(self, points: Sequence[Point], own_loss: Loss | None) -> float:
+        """Return the sum of the losses of the held-out rows.
+
+        Where losses have estimated parameters, which differ, it is minus the log-likelihood.
+        """
         n_fit, loss = self.fit.n_rows, 0.0
-        pairs = zip(self.totals_of(self.fit), self.totals_of(self.all), strict=True)
-        for point, (of_fit, of_all) in zip(points, pairs, strict=True):
+        of_fit, of_all = (self.totals_of(rows, own_loss) for rows in (self.fit, self.all))
+        pairs = zip(of_fit, of_all, strict=True)
+        for point, (fitted, both) in zip(points, pairs, strict=True):
             rows = self.all.with_layout(point.layout)
             F: Floats = rows.scores(point.parameters, self.stopping.n_threads)
             F += point.theta[:, -1:]
-            loss += of_all.value(F) - of_fit.value(np.ascontiguousarray(F[:, :n_fit]))
+            loss += both.value(F) - fitted.value(np.ascontiguousarray(F[:, :n_fit]))
+            loss += constant_of(both) - constant_of(fitted)
         return loss

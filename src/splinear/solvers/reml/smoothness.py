@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
+from splinear.losses.base import Loss
 from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
@@ -49,6 +50,10 @@ from splinear.objective.objective import Objective
 from splinear.objective.point import Point
 from splinear.objective.problem import Start, Stopping, start_at
 from splinear.penalties import DifferencePenalty
+from splinear.solvers import newton
+from splinear.objective.point import Point
+from splinear.objective.loss_sums import LossSum, Summed, renewed
+from splinear.objective.problem import Start, Stopping, start_at
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
@@ -81,6 +86,7 @@ class Smoothness:
     starts: list[Start]
     n_turns: int
     n_rows: int  # number of rows used
+    loss: Loss | None = None  # with the parameters that were estimated, if it has some
 
     def beside(self, surfaces: Sequence[PairGroup]) -> Smoothness:
         """Return the same curves with surfaces, which are 0."""
@@ -112,7 +118,8 @@ def choose_smoothness(
 
     `totals` are the sums of losses of all outputs, which share the result. Divided by their
     dispersion (for the squared error, the variance of the residuals), they are negative
-    log-likelihoods. The dispersion is estimated in every turn (`splinear.model.scatter`). After
+    log-likelihoods. The dispersion is estimated in every turn (`splinear.model.scatter`), and so
+    are other parameters of the loss. After
     Ctrl-C the result of the last turn is returned, and the watch keeps the exception.
     """
     how = _Way(pooled, settled, in_all, max_turns, only_pairs)
@@ -182,11 +189,19 @@ def _turns(
                 layout, first, measures, noise, pace, has_edges, of_pairs=n_turns > 1
             )
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
-        yield Smoothness(layout, tuple(edf), [_start(p) for p in found], n_turns, rows.n_rows)
+        loss, is_known = None, True
+        if totals[0].loss.is_estimated:
+            before, freedom = found[0].total, float(sum(e.sum() for e in edf))
+            assert isinstance(before, Summed)  # such losses are fitted here, and one at a time
+            after = renewed(before, found[0].F, noise, freedom + 1.0)
+            loss, is_known = after.loss, after.loss.is_near(before.loss)
+            turns.renew([after])
+        starts = [_start(point) for point in found]
+        yield Smoothness(layout, tuple(edf), starts, n_turns, rows.n_rows, loss)
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
             return
-        losses, before = sum(point.losses for point in found), losses
-        is_still = abs(losses - before) <= SETTLED_LOSSES * before
+        losses, last = sum(point.losses for point in found), losses
+        is_still = abs(losses - last) <= SETTLED_LOSSES * last and is_known
         if moves.are_over(edf) and is_still and n_turns >= LEAST_TURNS:
             return
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -24,6 +25,7 @@ from splinear.objective.problem import Stopping
 from splinear.objective.step import Step
 from splinear.objective.whole_hessian import KeptHessian, entries_per_row
 from splinear.solvers import newton
+from splinear.objective.loss_sums import LossSum
 
 __all__ = ["Turns", "turns_from"]
 
@@ -41,6 +43,10 @@ class Turns(Protocol):
 
     def follow(self, layout: Layout) -> list[Point]:
         """Return the models of all sums after a turn with this layout."""
+        ...
+
+    def renew(self, totals: Sequence[LossSum]) -> None:
+        """Go on with other losses."""
         ...
 
 
@@ -66,6 +72,10 @@ class StepTurns:
     def __init__(self, points: list[Point], stopping: Stopping) -> None:
         self._points, self._stopping = points, stopping
 
+    def renew(self, totals: Sequence[LossSum]) -> None:
+        """Go on with other losses."""
+        self._points = _renewed(self._points, totals)
+
     def follow(self, layout: Layout) -> list[Point]:
         """Return the points after a step with this layout."""
         before, how = [point.under(layout) for point in self._points], self._stopping
@@ -79,6 +89,10 @@ class DirectTurns:
     def __init__(self, points: list[Point], stopping: Stopping) -> None:
         self._points, self._stopping = points, stopping
         self._hessians = [KeptHessian(point.space) for point in points]
+
+    def renew(self, totals: Sequence[LossSum]) -> None:
+        """Go on with other losses."""
+        self._points = _renewed(self._points, totals)
 
     def follow(self, layout: Layout) -> list[Point]:
         """Return the points after a step with this layout."""
@@ -99,6 +113,10 @@ class DirectTurns:
         if there.value <= at.value * (1.0 + ROUNDING):
             return there
         return newton.one_step(at, self._stopping, STEP_ACCURACY)
+
+
+def _renewed(points: list[Point], totals: Sequence[LossSum]) -> list[Point]:
+    return [point.by(total) for point, total in zip(points, totals, strict=True)]
 
 
 def _factored(M: Floats) -> tuple[Floats, bool]:

@@ -1,0 +1,71 @@
+"""Checks of a user's own loss: shapes, derivatives, and the promise that it is convex."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from splinear._types import AnyArray, Floats
+from splinear.losses.base import Loss
+
+__all__ = ["check_loss"]
+
+MOST_ROWS = 1_000
+STEP = 1e-4  # of the spread of scores, for derivatives
+CLOSE = 1e-2  # relative error of derivatives
+SOME = 0.05  # share of rows that may be near a kink
+AWAY = (-1.0, -0.1, 0.3, 2.0)  # scores at which the loss is looked at, in units of the spread
+
+
+def check_loss(loss: Loss, y: Floats) -> None:
+    """Raise unless shapes, derivatives and the promise of convexity hold at some rows of y."""
+    y, name = np.asarray(y[:MOST_ROWS], dtype=np.float64), type(loss).__name__
+    used = loss.scores_of(y[y > 0.0] if loss.link == "log" else y)
+    if not len(used):
+        return
+    middle, spread = float(np.mean(used)), float(np.std(used)) or 1.0
+    for away in AWAY:
+        f, d = np.full(len(y), middle + away * spread), STEP * spread
+        value, slope = _read(loss, "value", y, f), _read(loss, "slope", y, f)
+        curvature = _read(loss, "curvature", y, f)
+        if np.any(curvature < 0.0):
+            row = int(np.argmin(curvature))
+            raise ValueError(
+                f"{name}.curvature must be at least 0: it is {curvature[row]:.3g} for y = "
+                f"{y[row]:.3g} and f = {f[row]:.3g}. Where a loss is not convex, return one "
+                "that is positive all the same, such as that of a parabola above it."
+            )
+        above, below = loss.value(y, f + d), loss.value(y, f - d)
+        rise = (above - below) / (2.0 * d)
+        wrong = np.abs(rise - slope) > CLOSE * (np.abs(rise) + np.abs(slope) + spread * STEP)
+        if wrong.mean() > SOME:
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"{name}.slope is not the derivative of its value with respect to f: for y = "
+                f"{y[row]:.3g} and f = {f[row]:.3g} it is {slope[row]:.4g}, and values rise by "
+                f"{rise[row]:.4g} per unit of f."
+            )
+        if not loss.convex:
+            continue
+        for to in AWAY:
+            g = np.full(len(y), middle + to * spread)
+            tangent = value + slope * (g - f)
+            short = tangent - loss.value(y, g) > CLOSE * (np.abs(tangent) + np.abs(value))
+            if short.any():
+                row = int(np.argmax(short))
+                raise ValueError(
+                    f"{name} says that it is convex, but for y = {y[row]:.3g} its value at f = "
+                    f"{g[row]:.3g} is below its tangent at f = {f[row]:.3g}. Without convex = True "
+                    "it is fitted, too, but not certified."
+                )
+
+
+def _read(loss: Loss, what: str, y: AnyArray, f: Floats) -> Floats:
+    """Return what a method returns; raise if it is not one finite number per row."""
+    found = np.asarray(getattr(loss, what)(y, f))
+    if found.shape != y.shape or not np.all(np.isfinite(found)):
+        raise ValueError(
+            f"{type(loss).__name__}.{what}(y, f) must return a finite number per row, an array of "
+            f"shape {y.shape}; got one of shape {found.shape}"
+            + ("." if found.shape != y.shape else " with NaN or infinity.")
+        )
+    return found
