@@ -55,8 +55,10 @@ class AdditiveRegressor(RegressionEstimator):
     ----------
     curve, terms, interactions
         As in :class:`~splinear.AdditiveClassifier`.
-    loss : {"squared_error", "poisson", "gamma"}, default="squared_error"
-        Half the deviance of a row, in terms of the predicted mean mu:
+    loss : {"squared_error", "poisson", "gamma", "tweedie", "negative_binomial"} or Loss, \
+default="squared_error"
+        An object of :mod:`splinear.losses`, or one's own; or the name of one with its default
+        parameters. It is half the deviance of a row, in terms of the predicted mean mu:
 
         - "squared_error": (y - mu)^2 / 2, mu = f(x). The dispersion is the variance of the
           residuals. For a loss that ignores small residuals, see AdditiveSVR.
@@ -68,10 +70,15 @@ class AdditiveRegressor(RegressionEstimator):
         - "gamma": y / mu - 1 - log(y / mu), mu = exp(f(x)), for y > 0 whose standard deviation
           grows with the mean: durations, amounts of money. The dispersion is the variance of
           y / mu.
+        - "tweedie": :class:`~splinear.losses.Tweedie`, mu = exp(f(x)), for amounts y >= 0 of which
+          many are 0, and whose variance is proportional to mu^power (1.5 unless given).
+        - "negative_binomial": :class:`~splinear.losses.NegativeBinomial`, mu = exp(f(x)), for
+          counts whose variance is mu + mu^2 / theta; theta is estimated unless given.
 
-        With the last two, terms and `splinear.inspection` are in units of log mu, `predict` returns
-        mu, and `score` is D^2, the share of the deviance that is explained. The chosen smoothness
-        depends neither on the unit of y in "gamma" nor on the unit of the exposure in "poisson".
+        With all but the first, terms and `splinear.inspection` are in units of log mu, `predict`
+        returns mu, and `score` is D^2, the share of the deviance that is explained. The chosen
+        smoothness depends neither on the unit of y in "gamma" and "tweedie" nor on the unit of the
+        exposure in "poisson".
     C : float or None, default=None
         None: the smoothness of each term is chosen from the data. A number weighs the losses
         against the penalties of all terms: a larger C fits the data more closely.
@@ -84,6 +91,8 @@ device, n_jobs, random_state, verbose
     terms_, intercept_, feature_importances_, n_iter_, dual_gap_, certified_, objective_, \
 pair_search_, n_features_in_, feature_names_in_
         As in :class:`~splinear.AdditiveClassifier`.
+    loss_ : Loss
+        The fitted loss, with the parameters that were estimated, such as ``loss_.theta``.
 
     Examples
     --------
@@ -215,8 +224,7 @@ pair_search_, n_features_in_, feature_names_in_
 
         They are computed from the posterior of all terms and the intercept, with the estimated
         variance of the residuals (Student's t). The smoothness of the terms is treated as known.
-        With the losses "poisson" and "gamma" they are intervals of the mean, computed from those of
-        its logarithm.
+        Under a log link they are intervals of the mean, computed from those of its logarithm.
 
         Parameters
         ----------

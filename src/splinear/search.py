@@ -212,6 +212,11 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             # The path sets C; with None, the estimator would choose other knots.
             model = clone(self.estimator).set_params(**params, C=1.0)
             setting = Setting.prepare(model, given)
+            if (loss := setting.training_set.loss).is_estimated:
+                raise ValueError(
+                    f"PathSearchCV compares models under one loss, and {type(loss).__name__} "
+                    f"estimates {', '.join(loss.parameters())} with each model; give it."
+                )
             if not found:
                 read, is_for_classes = setting.training, is_classifier(model)
                 folds = make_folds(self.cv, read.y, read.kept, groups, classifier=is_for_classes)

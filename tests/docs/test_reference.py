@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-NAMES = "terms kernels penalties inspection plotting report export datasets features dask"
+NAMES = "terms losses kernels penalties inspection plotting report export datasets features dask"
 MODULES = ["splinear", *(f"splinear.{name}" for name in NAMES.split())]
 # A folder of data sets is needed by all loaders but the one of points that are generated.
 LOADER = re.compile(r"splinear\.datasets\.load_(?!disk)")

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.metrics import d2_tweedie_score, mean_tweedie_deviance
 
 import splinear
-from splinear import AdditiveRegressor
+from splinear import AdditiveRegressor, PathSearchCV
 from splinear.export import to_json, to_sql
 from splinear.inspection import explain, summary
 from splinear.losses import (
@@ -420,6 +420,27 @@ def test_counts_that_do_not_vary_more_than_poisson_counts_are_fitted_like_these(
     model, poisson = (model_of(loss).fit(X, y) for loss in (NegativeBinomial(), Poisson()))
     assert model.loss_.theta > 5.0
     assert_allclose(model.predict(X), poisson.predict(X), rtol=0.1)
+
+
+def test_a_path_needs_a_theta():
+    X, _, y = targets(NegativeBinomial())
+    search = PathSearchCV(model_of(NegativeBinomial()), Cs=[0.1, 1.0], cv=2)
+    with pytest.raises(ValueError, match="NegativeBinomial estimates theta with each model"):
+        search.fit(X, y)
+    search.set_params(estimator__loss=NegativeBinomial(2.0)).fit(X, y)
+    assert search.best_score_ > 0.1
+
+
+@pytest.mark.parametrize("n_features", [4, 30])
+def test_theta_is_estimated_where_held_out_rows_decide(n_features):
+    """With many features for the rows, choices are compared by their likelihood."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1.0, 1.0, (400, n_features))
+    y = rng.negative_binomial(2.0, 2.0 / (2.0 + np.exp(2.0 + X[:, 0]))).astype(float)
+    model = AdditiveRegressor(loss=NegativeBinomial(), random_state=0).fit(X, y)
+    assert model.certified_
+    assert 1.3 < model.loss_.theta < 3.5
+    assert model.score(X, y) > 0.15
 
 
 # -- a user's own loss -----------------------------------------------------------------------------

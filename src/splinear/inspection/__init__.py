@@ -1,8 +1,8 @@
 """What a fitted model has learned, as arrays.
 
 An additive model is f(x) = b + sum_k f_k(x), so it can be read term by term: f_k is what feature k
-adds to the score of a row. In regression the score is the prediction, or its logarithm with the
-losses "poisson" and "gamma". With several classes, or several labels per row, every output has such
+adds to the score of a row. In regression the score is the prediction, or its logarithm for losses
+with a log link. With several classes, or several labels per row, every output has such
 terms of its own; `target` chooses one. Nothing here draws anything; :mod:`splinear.plotting` does.
 
 :func:`explain` collects everything about the scores of some rows in one object, which can draw a

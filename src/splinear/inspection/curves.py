@@ -188,8 +188,8 @@ def contributions(
     """Split the score of every row into what each feature, and each pair of features, adds to it.
 
     `base_value(model) + contributions(model, X).sum(axis=1)` is `model.decision_function(X)`, or
-    `model.predict(X)` in regression (its logarithm with the losses "poisson" and "gamma"). Offsets
-    are no part of it.
+    `model.predict(X)` in regression (its logarithm for losses with a log link). Offsets are no part
+    of it.
 
     Parameters
     ----------

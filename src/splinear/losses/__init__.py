@@ -15,7 +15,6 @@ from splinear.losses.squared_hinge import SquaredHinge
 from splinear.losses.tweedie import Tweedie
 
 __all__ = [
-    "LOSSES",
     "EpsilonInsensitive",
     "Gamma",
     "Hinge",

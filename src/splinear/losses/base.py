@@ -90,6 +90,27 @@ class Loss:
         What is known of y; None before `fitted`.
     bytes_per_row : (int, int)
         The memory for y as read, and for the copy that solvers see.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear import AdditiveRegressor
+    >>> from splinear.losses import Loss
+    >>> class LogCosh(Loss):
+    ...     convex = True
+    ...
+    ...     def value(self, y, f):
+    ...         return np.logaddexp(f - y, y - f) - np.log(2.0)
+    ...
+    ...     def slope(self, y, f):
+    ...         return np.tanh(f - y)
+    ...
+    ...     def curvature(self, y, f):
+    ...         return np.cosh(f - y) ** -2.0
+    >>> X = np.linspace(0.0, 1.0, 300)[:, None]
+    >>> model = AdditiveRegressor(loss=LogCosh()).fit(X, 5.0 * X[:, 0] ** 2)
+    >>> model.certified_
+    True
     """
 
     name: ClassVar[str] = ""

@@ -19,6 +19,13 @@ class EpsilonInsensitive(MarginLoss):
     """max(0, |f - y| - epsilon); the dual variable lies in [-c, c].
 
     Solvers see y less its mean, or less `fixed_center`: a penalized intercept would be pulled to 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(0.5).value(np.array([1.0, 2.0]), np.array([1.3, 4.0])).round(3)
+    array([0. , 1.5])
     """
 
     epsilon: float = 0.1

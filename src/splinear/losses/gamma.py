@@ -19,6 +19,13 @@ class Gamma(HalfDeviance):
     """y / mu - 1 - log(y / mu) with mu = exp(f), for y > 0 that vary in proportion to their mean.
 
     The dispersion is the variance of y / mu.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import Gamma
+    >>> Gamma().value(np.array([1.0, 2.0]), np.array([0.0, 0.0])).round(3)
+    array([0.   , 0.307])
     """
 
     name = "gamma"

@@ -16,7 +16,15 @@ __all__ = ["Hinge"]
 
 @dataclass(frozen=True, eq=False)
 class Hinge(SideLoss):
-    """max(0, 1 - m); its dual variable lies in [0, c]."""
+    """max(0, 1 - m); its dual variable lies in [0, c].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import Hinge
+    >>> Hinge().value(np.array([1, -1]), np.array([0.5, 0.5])).round(3)
+    array([0.5, 1.5])
+    """
 
     name = "hinge"
 

@@ -27,6 +27,13 @@ class Logistic(SideLoss):
     """log(1 + exp(-m)); its dual variable lies in [0, c].
 
     Of several classes that exclude each other, it becomes `Softmax`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import Logistic
+    >>> Logistic().value(np.array([1, -1]), np.array([2.0, 2.0])).round(3)
+    array([0.127, 2.127])
     """
 
     name = "logistic"

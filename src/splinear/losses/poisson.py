@@ -27,6 +27,13 @@ class Poisson(NonnegativeLoss, HalfDeviance):
     The loss of a count of 0 is exp(f). The count is replaced by 1e-30 of the mean count, which
     changes the loss by less than rounding unless f is more than 60 below the logarithm of the mean.
     This also keeps the predictions finite in regions without any counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import Poisson
+    >>> Poisson().value(np.array([1.0, 2.0]), np.array([0.0, 0.0])).round(3)
+    array([0.   , 0.386])
     """
 
     name = "poisson"

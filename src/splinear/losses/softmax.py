@@ -23,6 +23,14 @@ class Softmax(ClassLoss):
     """log sum_k exp f_k - f_y, where y is the index of the row's class.
 
     All classes have curves, and none is the reference class, because all are penalized alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import Softmax
+    >>> F = np.array([[0.0, 3.0], [1.0, 0.0], [2.0, 0.0]])  # scores (n_classes, n)
+    >>> Softmax(np.array(["a", "b", "c"])).values(np.array([2, 0]), F).round(3)
+    array([0.408, 0.095])
     """
 
     classes: AnyArray | None = field(default=None, repr=False)

@@ -19,6 +19,13 @@ class SquaredError(MarginLoss):
     """(f - y)^2 / 2; the dispersion is the variance of the residuals.
 
     Solvers see y less its mean, because sums of squares would lose digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import SquaredError
+    >>> SquaredError().value(np.array([1.0, 2.0]), np.array([1.0, 4.0])).round(3)
+    array([0., 2.])
     """
 
     name = "squared_error"

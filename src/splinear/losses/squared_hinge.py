@@ -16,7 +16,15 @@ __all__ = ["SquaredHinge"]
 
 @dataclass(frozen=True, eq=False)
 class SquaredHinge(SideLoss):
-    """max(0, 1 - m)^2; its dual variable lies in [0, inf)."""
+    """max(0, 1 - m)^2; its dual variable lies in [0, inf).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import SquaredHinge
+    >>> SquaredHinge().value(np.array([1, -1]), np.array([0.5, 0.5])).round(3)
+    array([0.25, 2.25])
+    """
 
     name = "squared_hinge"
 
