@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import splinear
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear.losses import NegativeBinomial, Tweedie
 from splinear.terms import Fourier, Spline
 
 
@@ -52,7 +53,9 @@ def test_several_classes(on_backend, C):
     same(here, there, X, 1e-3)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "poisson", Tweedie(1.4), NegativeBinomial()], ids=str
+)
 def test_numbers(on_backend, loss):
     X, y = make_regression(1500, 6, noise=20.0, random_state=0)
     y = y if loss == "squared_error" else np.random.default_rng(0).poisson(np.exp(y / 200))

@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.metrics import d2_tweedie_score, mean_tweedie_deviance
 
 import splinear
-from splinear import AdditiveRegressor, PathSearchCV
-from splinear.export import to_json, to_sql
+from splinear import AdditiveRegressor, PathSearchCV, report
+from splinear.export import to_json, to_onnx, to_sql
 from splinear.inspection import explain, summary
 from splinear.losses import (
     Gamma,
@@ -311,6 +311,37 @@ def test_models_are_explained_pickled_and_cloned(loss):
     assert ("loss: " in text) == (not isinstance(loss, SquaredError | Poisson | Gamma))
     assert f'"link": "{loss.link}"' in to_json(model)
     assert ("EXP" in to_sql(model, "rows").upper()) == (loss.link == "log")
+
+
+@fitted
+def test_reports_name_the_loss(loss, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    X, _, y = targets(loss)
+    model = model_of(loss).fit(X, y)
+    report.write(model, tmp_path / "model.html", X_test=X, y_test=y)
+    page = (tmp_path / "model.html").read_text(encoding="utf-8")
+    assert f"loss: {model.loss_.title}".lower() in page.lower()
+    if not isinstance(loss, SquaredError):
+        assert f"{model.loss_.title} deviance" in page
+        assert f"{model.score(X, y):.3f}" in page
+
+
+@fitted
+def test_graphs_of_onnx_predict_the_same(loss):
+    onnx = pytest.importorskip("onnx.reference", reason="onnx is not installed")
+    X, _, y = targets(loss)
+    model = model_of(loss).fit(X, y)
+    graph = to_onnx(model)
+    given = {graph.graph.input[0].name: X.astype(np.float32)}
+    [predicted, *_] = onnx.ReferenceEvaluator(graph).run(None, given)
+    assert_allclose(np.ravel(predicted), model.predict(X), rtol=1e-4, atol=1e-4)
+
+
+def test_scores_refuse_wrong_targets():
+    X, _, y = targets(NegativeBinomial())
+    model = model_of(NegativeBinomial(2.0)).fit(X, y)
+    with pytest.raises(ValueError, match="needs targets of 0 or more; y is -1 in row 3"):
+        model.score(X, np.where(np.arange(len(y)) == 3, -1.0, y))
 
 
 @pytest.mark.parametrize("loss", FITTED[:-1], ids=repr)

@@ -343,6 +343,7 @@ class Loss:
             return float(np.allclose(y, predicted, rtol=ROUNDING, atol=0.0))
         if self.power is not None:
             return float(d2_tweedie_score(y, predicted, sample_weight=weights, power=self.power))
+        y = self.read(y)[1]
         w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
         best = np.full(len(y), self.constant_score(y, w))
         left, before = w @ self.value(y, self.scores_of(predicted)), w @ self.value(y, best)

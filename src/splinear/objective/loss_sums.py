@@ -470,13 +470,18 @@ class Summed:
 
 def constant_of(total: LossSum) -> float:
     """Return what the sum lacks of minus the log-likelihood, if it has a parameter to estimate."""
-    if not (isinstance(total, Summed) and total.loss.is_estimated):
+    if not total.loss.is_estimated:
         return 0.0
+    total = total.like if isinstance(total, Likened) else total
+    assert isinstance(total, Summed)
     return float(total.cost @ total.loss.constant(total.y))
 
 
-def renewed(total: Summed, F: Floats, dispersion: float, edf: float) -> Summed:
+def renewed(total: LossSum, F: Floats, dispersion: float, edf: float) -> LossSum:
     """Return the sum with the parameters of the loss that fit a model with scores F best."""
+    if isinstance(total, Likened):  # on a GPU
+        return replace(total, like=renewed(total.like, np.asarray(F), dispersion, edf))
+    assert isinstance(total, Summed)  # no loss of margins has parameters to estimate
     cost, scores = total.cost / dispersion, total._scores(F)
     return replace(total, loss=total.loss.renewed(total.y, scores, cost, edf), _known=[])
 

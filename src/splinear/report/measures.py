@@ -49,7 +49,7 @@ def _of_numbers(scored: Scored) -> list[Measure]:
     base = np.full(len(y), np.average(y, weights=w))
     found: list[Measure] = []
     if scored.loss.power != 0.0:
-        found += _deviances(y, predicted, base, w, scored.loss)
+        found += _deviances(y, predicted, w, scored.loss)
     elif len(y) > 1 and np.ptp(y) > 0:
         r2 = metrics.r2_score(y, predicted, sample_weight=w)
         found.append(Measure("R²", f"{r2:.3f}", "0", "share of the variance explained"))
@@ -62,12 +62,12 @@ def _of_numbers(scored: Scored) -> list[Measure]:
     return found
 
 
-def _deviances(
-    y: Floats, predicted: Floats, base: Floats, w: Floats | None, loss: Loss
-) -> list[Measure]:
+def _deviances(y: Floats, predicted: Floats, w: Floats | None, loss: Loss) -> list[Measure]:
+    y, weights = loss.read(y)[1], np.ones(len(y)) if w is None else w
+    best = np.full(len(y), loss.constant_score(y, weights))
     both = [
-        2.0 * float(np.average(loss.value(y, loss.scores_of(p)), weights=w))
-        for p in (predicted, base)
+        2.0 * float(np.average(loss.value(y, f), weights=weights))
+        for f in (loss.scores_of(predicted), best)
     ]
     name = f"{loss.title} deviance"
     found = [Measure(name, number(both[0]), number(both[1]), "lower is better")]

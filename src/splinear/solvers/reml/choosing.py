@@ -133,7 +133,6 @@ def estimated_loss(rows: TrainingRows, total: LossSum, stopping: Stopping) -> Lo
 
     The model is fitted and the parameters are renewed in turns, until they change little.
     """
-    assert isinstance(total, Summed)
     stopping = replace(stopping, watch=stopping.watch.during("loss"), tol=TRIAL_TOL)
     start: Start | None = None
     for _ in range(MAX_TURNS):

@@ -192,7 +192,6 @@ def _turns(
         loss, is_known = None, True
         if totals[0].loss.is_estimated:
             before, freedom = found[0].total, float(sum(e.sum() for e in edf))
-            assert isinstance(before, Summed)  # such losses are fitted here, and one at a time
             after = renewed(before, found[0].F, noise, freedom + 1.0)
             loss, is_known = after.loss, after.loss.is_near(before.loss)
             turns.renew([after])
