@@ -36,6 +36,7 @@ LARGEST = 1e37  # absolute value of a target: some predictions are in single pre
 SCORED = 1e-150, 1e150  # range of predictions whose deviance can be computed
 NEAR = 0.01  # relative change of a parameter that is neglected
 ROUNDING = 1e-9  # relative error of predictions
+RESOLVED = 1e-10  # relative to the mean loss: by how much the bound of a row's gap may exceed it
 MOST_DOUBLINGS, MOST_HALVINGS = 60, 100  # of steps to the score whose slope is given
 
 
@@ -396,15 +397,19 @@ def _bounded_gap(loss: Loss, y: AnyArray, f: Floats, r: Floats) -> Floats:
             far = np.where(unbounded, f + sign * step, far)
             unbounded &= sign * (r - loss.slope(y, far)) > 0.0
             near, step = np.where(unbounded, far, near), 2.0 * step
+        value = loss.value(y, f)
+        enough = RESOLVED * float(np.mean(np.abs(value)))
         for _ in range(MOST_HALVINGS):
             middle = 0.5 * (near + far)
-            if not np.any(searched & (middle != near) & (middle != far)):
+            # What the bound exceeds the gap by is at most this, at the near end.
+            left = searched & (np.abs((r - loss.slope(y, near)) * (far - near)) > enough)
+            if not np.any(left & (middle != near) & (middle != far)):
                 break
             short = sign * (r - loss.slope(y, middle)) > 0.0
             near, far = np.where(short, middle, near), np.where(short, far, middle)
         width, bounds = far - near, []
         for at, to in ((near, width), (far, -width)):
             bounds.append(r * at - loss.value(y, at) + (r - loss.slope(y, at)) * to)
-        gap = loss.value(y, f) - r * f + np.minimum(*bounds)
+        gap = value - r * f + np.minimum(*bounds)
     gap = np.where(searched, np.maximum(gap, 0.0), 0.0)
     return np.where((searched & unbounded) | np.isnan(gap), np.inf, gap)
