@@ -21,6 +21,7 @@ from splinear import (
     SplineEmbedding,
     inspection,
 )
+from splinear.losses import NegativeBinomial, Tweedie
 from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline
 
 FEW = Spline(n_bins=5)  # pieces, so that posteriors are small
@@ -155,6 +156,10 @@ MADE: dict[str, Callable[[], Case]] = {
     "squared error": lambda: regression(AdditiveRegressor(FEW, random_state=0), gaps=True),
     "poisson": lambda: regression(AdditiveRegressor(FEW, loss="poisson"), positive=True),
     "gamma": lambda: regression(AdditiveRegressor(FEW, loss="gamma"), positive=True),
+    "tweedie": lambda: regression(AdditiveRegressor(FEW, loss=Tweedie(1.3)), positive=True),
+    "negative binomial": lambda: regression(
+        AdditiveRegressor(FEW, loss=NegativeBinomial()), positive=True
+    ),
     "svr": lambda: regression(AdditiveSVR(warm_start=True, random_state=0, C=1.0)),
     "sparse": lambda: of_sparse(AdditiveSVC(random_state=0, C=1.0)),
     "sparse, log-loss": lambda: of_sparse(AdditiveClassifier(FEW, random_state=0)),

@@ -30,7 +30,8 @@ class Progress:
     phase : str or None
         What precedes the fit: "smoothness" for turns of REML; "trial 1", ... for models that are
         compared on held-out rows, whose steps are numbered from 1 on; "curves" for the model of
-        curves from which pairs of features are found; "C" for the models from which AdditiveSVC or
+        curves from which pairs of features are found; "loss" for models from which a parameter of
+        the loss is estimated; "C" for the models from which AdditiveSVC or
         AdditiveSVR chooses C. None during the fit itself.
     C : float or None
         The value of C on a path; None if there is no path.
