@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 import splinear
@@ -55,10 +57,37 @@ def test_a_batch_is_wrapped_once_and_not_per_column(tmp_path, monkeypatch):
         splinear.cli.profile.ColumnProfile, "add", lambda self, v: read.append(1) or add(self, v)
     )
     found = profile(CsvFile(path), 40)
-    assert len(found) == 301
+    assert len(found) == 40
     assert len(calls) <= 3
     assert len(read) <= 40 * len(calls)
-    assert (found[1].lo, found[1].n_rows, found[200].n_rows) == (1.5, 5, 0)
+    assert (found[1].lo, found[1].n_rows, found[0].kind.name) == (1.5, 5, "CATEGORY")
+
+
+def test_a_small_csv_file_is_read_once(tmp_path, monkeypatch):
+    """Reading takes time per column and block, and a fit passes over the rows many times."""
+    from splinear.tables import csv
+
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 200)).round(3), np.arange(30) % 2
+    names = [*(f"x{j}" for j in range(200)), "y"]
+    table = np.column_stack([X, y])
+    np.savetxt(tmp_path / "x.csv", table, "%g", ",", header=",".join(names), comments="")
+    readers = []
+    read = csv.CsvFile._open
+
+    def counted(self, columns):
+        readers.append(columns)
+        return read(self, columns)
+
+    monkeypatch.setattr(csv.CsvFile, "_open", counted)
+    model = AdditiveClassifier(random_state=0).fit(tmp_path / "x.csv", "y")
+    reference = AdditiveClassifier(random_state=0).fit(X, y)
+    assert_allclose(model.decision_function(tmp_path / "x.csv"), reference.decision_function(X))
+    assert len(readers) == 2  # once to fit, and once to predict
+    monkeypatch.setattr(csv, "HELD", 0)
+    large = csv.CsvFile(tmp_path / "x.csv")
+    assert_allclose(model.decision_function(large), reference.decision_function(X))
+    assert len(readers) > 4
 
 
 @pytest.mark.parametrize("form", ["file", "matrix"])

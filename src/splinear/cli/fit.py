@@ -196,7 +196,7 @@ def _describe(table: Table, target: TargetColumn, task: str, *, is_chosen: bool)
         console.print(sparse_text(table))
     else:
         columns = profile(table, MOST_COLUMNS)
-        console.print(columns_table(columns, table.shape[0], console.width))
+        console.print(columns_table(columns, table.shape, console.width))
         dates = [column.name for column in columns if column.kind is Kind.DATE]
         if dates:
             raise ValueError(

@@ -10,10 +10,11 @@ from sklearn.metrics import roc_auc_score
 from splinear._types import AnyArray, Floats
 from splinear.cli.data import blocks, some_rows
 from splinear.cli.progress import Track
-from splinear.inspection import base_value, contributions
+from splinear.inspection import base_value
 from splinear.report.events import events_of
 from splinear.report.measures import Measure, measure
 from splinear.report.scoring import score_rows
+from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
 
@@ -49,15 +50,17 @@ def find_leak(model: AdditiveEstimator, table: Table, y: AnyArray, there: AnyArr
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return None
-    rows, block = next(iter(blocks(table)))
+    j = int(np.argmax(model.feature_importances_))
+    rows, values = next(iter(model._read_table(table).chunks([j])))
     known = np.flatnonzero(there[rows])[:LOOKED_AT]
-    kept = np.zeros(rows.stop - rows.start, dtype=bool)
-    kept[known] = True
     target = y[rows][known]
     if len(target) < FEWEST or len(np.unique(target)) < 2:
         return None
-    j = int(np.argmax(model.feature_importances_))
-    if not _tells(model, np.asarray(contributions(model, some_rows(block, kept)))[:, j], target):
+    term = model.terms_.of_feature(j)
+    if term is None:
+        return None
+    part = term.evaluate(as_dense(values)[known, 0]) - term.mean
+    if not _tells(model, part if part.shape[1] > 1 else part[:, 0], target):
         return None
     return (
         f"column {names[j]!r} alone gives the target away; --drop it if it is not known when "

@@ -37,8 +37,12 @@ NAMED = 4  # levels or classes listed
 BAR = 20  # characters of the longest bar
 
 
-def columns_table(columns: list[ColumnProfile], n_rows: int, width: int) -> Table:
-    """Return a table of columns with their kinds, missing values and values."""
+def columns_table(columns: list[ColumnProfile], shape: tuple[int, int], width: int) -> Table:
+    """Return a table of the first columns with their kinds, missing values and values.
+
+    `shape` is that of the whole table.
+    """
+    n_rows, n_columns = shape
     headings = ("column", "kind", "missing")
     rows = [
         (
@@ -54,8 +58,8 @@ def columns_table(columns: list[ColumnProfile], n_rows: int, width: int) -> Tabl
     table = _table(*headings[:2], right=headings[2:], last="values")
     for *cells, values in rows:
         table.add_row(*map(_text, (*cells, _shortened(values, max(LEAST, width - used)))))
-    if len(columns) > MOST_COLUMNS:
-        table.add_row(_text(f"... and {len(columns) - MOST_COLUMNS:,} more"))
+    if n_columns > MOST_COLUMNS:
+        table.add_row(_text(f"... and {n_columns - MOST_COLUMNS:,} more"))
     return table
 
 

@@ -97,18 +97,17 @@ class ColumnProfile:
 
 
 def profile(table: Table, most: int | None = None) -> list[ColumnProfile]:
-    """Return the profiles of all columns of a table with names.
+    """Return the profiles of the columns of a table with names.
 
-    Of numbers only the first `most` columns are read, because a table may have very many.
+    Numbers beyond the first `most` columns are left out, because a table may have very many.
     """
     named, booleans = zip(table.names or (), table.kinds, strict=True), table.booleans
-    found = [ColumnProfile(name, kind, j in booleans) for j, (name, kind) in enumerate(named)]
-    read = [
-        j
-        for j, column in enumerate(found)
-        if most is None or j < most or column.kind is not Kind.NUMBER
-    ]
-    for _, columns in table.columns(read):
-        for j, values in zip(read, columns, strict=True):
-            found[j].add(values)
-    return found
+    found = {
+        j: ColumnProfile(name, kind, j in booleans)
+        for j, (name, kind) in enumerate(named)
+        if most is None or j < most or kind is not Kind.NUMBER
+    }
+    for _, columns in table.columns(list(found)):
+        for column, values in zip(found.values(), columns, strict=True):
+            column.add(values)
+    return list(found.values())

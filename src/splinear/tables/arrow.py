@@ -79,30 +79,36 @@ class ArrowTable(Table):
     @cached_property
     def kinds(self) -> list[Kind]:
         """What each feature holds; if parts differ, a kind that is not a number."""
-        return [self._kind(name) for name in self.features]
+        parts = self._types()
+        kind_of = {found: _kind_of(found) for types in parts for found in set(types.values())}
+        kinds = dict.fromkeys(self.features, Kind.NUMBER)
+        for name in self.features:
+            for types in parts:
+                kind = kind_of[types[name]]
+                if kind is not Kind.NUMBER and name not in self.blank:
+                    kinds[name] = min({kind, kinds[name]} - {Kind.NUMBER}, key=_by_text)
+        return list(kinds.values())
 
-    def _kind(self, name: str) -> Kind:
-        if name in self.blank:
-            return Kind.NUMBER
-        found = {_kind_of(schema.field(name).type) for _, schema in self.schemas}
-        return min(found - {Kind.NUMBER}, key=lambda kind: kind.value, default=Kind.NUMBER)
+    def _types(self) -> list[dict[str, Arrow]]:
+        """Return the types of all columns of each part, by their names."""
+        return [dict(zip(schema.names, schema.types, strict=True)) for _, schema in self.schemas]
 
     @property
     def booleans(self) -> frozenset[int]:
         """The features that hold True and False, in all parts."""
-        is_boolean, found = import_module("pyarrow.types").is_boolean, enumerate(self.features)
+        is_boolean, parts = import_module("pyarrow.types").is_boolean, self._types()
+        booleans = {found for types in parts for found in set(types.values()) if is_boolean(found)}
         return frozenset(
             j
-            for j, name in found
-            if name not in self.blank
-            and all(is_boolean(schema.field(name).type) for _, schema in self.schemas)
+            for j, name in enumerate(self.features if booleans else ())
+            if name not in self.blank and all(types[name] in booleans for types in parts)
         )
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
         """The data type of the chunks."""
         read = [name for name in self.features if name not in self.blank]
-        types = {schema.field(name).type for _, schema in self.schemas for name in read}
+        types = {types[name] for types in self._types() for name in read}
         return float_type(*[_numpy_type(found) for found in types])
 
     def select_names(self, names: Sequence[str]) -> ArrowTable:
@@ -251,6 +257,10 @@ def names_of(where: str, schema: Arrow) -> list[str]:
         return list(schema.names)
     except UnicodeDecodeError as error:
         raise ValueError(f"{where} has a column whose name is not UTF-8: {error}") from error
+
+
+def _by_text(kind: Kind) -> str:
+    return kind.value
 
 
 def _kind_of(found: Arrow) -> Kind:

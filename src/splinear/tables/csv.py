@@ -20,6 +20,7 @@ __all__ = ["CsvFile"]
 LOOKED_AT = 2**16  # bytes at the beginning of a file, from which its dialect is found
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how files of it begin
 BEGIN = 1000  # bytes in which UTF-16 without such a beginning has a zero
+HELD = 2**24  # bytes of rows that are kept in memory, rather than read again for every pass
 MISSING = "?"  # a missing value, in addition to Arrow's own
 WIDER = {"int64": "float64", "null": "float64"}  # by names of types; others become text
 
@@ -54,6 +55,7 @@ class CsvFile(ArrowTable):
         [self.path] = checked_paths(path)
         self.dialect = find_dialect(self._head(), delimiter)
         self.types: dict[str, Arrow] = {}
+        self.held: Arrow | None = None  # all rows, if they are few
         schema, n_rows = self._settled()
         super().__init__([(str(self.path), schema)], n_rows)
         self.codes = {name: self.types[name] for name in self._codes()}  # their types as numbers
@@ -85,16 +87,34 @@ class CsvFile(ArrowTable):
         while True:
             reader = None
             try:
-                first = self._open(None).schema  # of the first rows; fixed types are read faster
-                self.types = dict(zip(names_of(str(self.path), first), first.types, strict=True))
                 reader = self._open(None)
-                n_rows = sum(batch.num_rows for batch in reader)
-                return reader.schema, n_rows
+                first = reader.schema  # of the first rows
+                self.types = dict(zip(names_of(str(self.path), first), first.types, strict=True))
+                if not self._is_small():
+                    reader = self._open(None)  # fixed types are read faster
+                return reader.schema, self._hold(reader)
             except arrow.ArrowInvalid as error:
                 wrong = re.search(r"In CSV column #(\d+)", str(error))
                 if wrong is None or reader is None:
                     raise ValueError(f"{self.path} cannot be read as CSV: {error}") from error
                 self._widen(reader.schema.field(int(wrong[1])), error)
+
+    def _hold(self, reader: Arrow) -> int:
+        """Read all rows, keep them in memory if they are few, and return their number."""
+        n_rows, n_bytes, batches = 0, 0, []
+        for batch in reader:
+            n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
+            if n_bytes <= HELD:
+                batches.append(batch)
+            else:
+                batches.clear()
+        self.is_on_disk = n_bytes > HELD
+        self.converts = not self.is_on_disk
+        self.held = None
+        if n_rows and not self.is_on_disk:
+            whole = import_arrow(self.path).Table.from_batches(batches).combine_chunks()
+            [self.held] = whole.to_batches()
+        return n_rows
 
     def _widen(self, field: Arrow, error: Exception) -> None:
         wider = WIDER.get(str(field.type), "string")
@@ -107,7 +127,8 @@ class CsvFile(ArrowTable):
     def _codes(self) -> list[str]:
         """Return the columns of numbers that hold codes."""
         arrow = import_arrow(self.path)
-        numbers = [name for name in self.all_names if _is_number(self.types[name])]
+        kinds = {kind for kind in set(self.types.values()) if _is_number(kind)}
+        numbers = [name for name in self.all_names if self.types[name] in kinds]
         with arrow.input_stream(self.path) as stream:
             if not numbers or not may_have_codes(stream, self.dialect.delimiter):
                 return []
@@ -121,7 +142,10 @@ class CsvFile(ArrowTable):
     def _set_types(self, types: dict[str, Arrow]) -> None:
         """Replace the types of some columns."""
         arrow, ((where, schema),) = import_arrow(self.path), self.schemas
+        are_others = any(kind != self.types[name] for name, kind in types.items())
         self.types = self.types | types
+        if self.held is not None and are_others:
+            self._hold(self._open(None))
         fields = [arrow.field(name, self.types[name]) for name in self.all_names]
         self.schemas = [(where, arrow.schema(fields, schema.metadata))]
         self._set_as_numbers()
@@ -139,12 +163,16 @@ class CsvFile(ArrowTable):
     def _number_column(self, column: Arrow) -> Arrow:
         return number_column(column, self.dialect.decimal_point)
 
+    def _is_small(self) -> bool:
+        return self.path.stat().st_size <= HELD
+
     def _open(self, columns: list[str] | None) -> Arrow:
         csv = import_module("pyarrow.csv")
+        n_bytes = HELD if self._is_small() else None  # in a block, which takes time per column
         missing = [*csv.ConvertOptions().null_values, MISSING]
         return csv.open_csv(
             self.path,
-            read_options=csv.ReadOptions(use_threads=False),
+            read_options=csv.ReadOptions(use_threads=False, block_size=n_bytes),
             parse_options=csv.ParseOptions(delimiter=self.dialect.delimiter),
             convert_options=csv.ConvertOptions(
                 include_columns=columns or [],
@@ -157,7 +185,11 @@ class CsvFile(ArrowTable):
 
     def _batches(self, columns: list[str], n_rows: int) -> Iterator[Arrow]:
         """Yield record batches of these columns, of at most n_rows rows."""
-        for batch in self._open(columns or None):
+        if self.held is None:
+            batches = self._open(columns or None)
+        else:
+            batches = [self.held.select(columns) if columns else self.held]
+        for batch in batches:
             for start in range(0, batch.num_rows, n_rows):
                 yield batch.slice(start, n_rows)
 

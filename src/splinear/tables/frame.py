@@ -85,8 +85,9 @@ class FrameTable(Table):
     def chunks(self, columns: ColumnNumbers | None = None) -> Iterator[tuple[slice, Chunk]]:
         """Yield slices of rows and their values, in order."""
         wanted = range(len(self.data)) if columns is None else columns
+        dtype = self.dtype
         for rows, values in self.columns(wanted):
-            out = np.empty((rows.stop - rows.start, len(values)), self.dtype)
+            out = np.empty((rows.stop - rows.start, len(values)), dtype)
             for k, j in enumerate(map(int, wanted)):
                 out[:, k] = numbers(values[k], self.label(j))
             yield rows, out
@@ -96,7 +97,10 @@ class FrameTable(Table):
         step = self.rows_of(sizes.COPIED_AT_ONCE)
         for start in range(0, self.n_rows, step):
             stop = min(start + step, self.n_rows)
-            yield slice(start, stop), [self.data[int(j)][start:stop] for j in wanted]
+            data = [self.data[int(j)] for j in wanted]
+            if stop - start < self.n_rows:  # slices take long if there are many columns
+                data = [column[start:stop] for column in data]
+            yield slice(start, stop), data
 
     def blanked(self, columns: Collection[int]) -> Table:
         """Return the table with 0 in some columns, whatever they hold."""

@@ -52,9 +52,9 @@ def kind_of(values: Values) -> Kind:
     """Return what a column holds; a column of objects is inspected value by value."""
     if isinstance(values, np.ndarray):
         return _kind_of_array(values)
-    if _are_objects(values):
-        return _kind_of_array(values.to_numpy())
     dtype = values.dtype
+    if _are_objects(values, dtype):
+        return _kind_of_array(values.to_numpy())
     if dtype.is_numeric() or dtype == nw.Boolean:
         return Kind.NUMBER
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -64,12 +64,12 @@ def kind_of(values: Values) -> Kind:
     return Kind.DATE if dtype.is_temporal() else Kind.OTHER
 
 
-def _are_objects(values: nw.Series[Input]) -> bool:
-    """Return whether the column's type does not say what its values are."""
-    if values.dtype in (nw.Object, nw.Unknown):
+def _are_objects(values: nw.Series[Input], dtype: nw.dtypes.DType) -> bool:
+    """Return whether the column's type, which takes long to ask for, does not say what it holds."""
+    if dtype in (nw.Object, nw.Unknown):
         return True
     # narwhals reports pandas objects as text unless it finds other types.
-    return values.dtype == nw.String and str(getattr(values.to_native(), "dtype", "")) == "object"
+    return dtype == nw.String and str(getattr(values.to_native(), "dtype", "")) == "object"
 
 
 def _kind_of_array(values: AnyArray) -> Kind:
@@ -95,8 +95,9 @@ def _kind_of_objects(values: AnyArray) -> Kind:
 def is_boolean(values: Values) -> bool:
     """Return whether a column holds True and False, by its type or value by value."""
     if not isinstance(values, np.ndarray):
-        if not _are_objects(values):
-            return bool(values.dtype == nw.Boolean)
+        dtype = values.dtype
+        if not _are_objects(values, dtype):
+            return bool(dtype == nw.Boolean)
         values = values.to_numpy()
     if values.dtype != object:
         return values.dtype == bool
@@ -109,10 +110,12 @@ def numbers(values: Values, label: str) -> AnyArray:
     try:
         if isinstance(values, np.ndarray):
             return as_floats(_without_na(values))
-        if _are_objects(values):
+        dtype = values.dtype
+        if dtype == nw.Float64 or dtype == nw.Float32:
+            return values.to_numpy()
+        if _are_objects(values, dtype):
             return as_floats(_without_na(values.to_numpy()))
-        wanted = nw.Float32 if values.dtype == nw.Float32 else nw.Float64
-        return (values if values.dtype == wanted else values.cast(wanted)).to_numpy()
+        return values.cast(nw.Float64).to_numpy()
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"X must hold numbers in {label}: {error}. Text is for categories: use "
@@ -135,7 +138,7 @@ def factor(values: Values) -> tuple[list[object], NDArray[np.intp]]:
     if hasattr(native, "factorize"):  # pandas; several times as fast as the code below
         places, distinct = native.factorize()
         return distinct.tolist(), places
-    if _are_objects(values):
+    if _are_objects(values, values.dtype):
         return _factor_of_array(values.to_numpy())
     if values.dtype.is_float():
         values = values.fill_nan(None)
