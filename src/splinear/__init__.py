@@ -8,7 +8,6 @@ array([0, 0, 0])
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from splinear.svr import AdditiveSVR
     from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
-__version__ = version("splinear")
+    __version__: str
 
 __all__ = [
     "AdditiveClassifier",
@@ -71,8 +70,10 @@ def __getattr__(name: str) -> object:
         found: object = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
         globals()[name] = found
         return found
+    if name == "__version__":
+        return import_module("importlib.metadata").version("splinear")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_MODULE_OF})
+    return sorted({*globals(), *_MODULES, *_MODULE_OF, "__version__"})

@@ -120,25 +120,42 @@ def test_readers_that_read_nothing(text, train, model):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("module", ["numpy", "typer", "splinear.cli.fit"])
-def test_interrupted_while_modules_are_imported(module):
-    """An import raises as it does on Ctrl-C."""
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "ImportError"])
+@pytest.mark.parametrize("module", ["numpy", "typer", "splinear.cli.fit", "pyarrow.csv"])
+def test_interrupted_while_modules_are_imported(module, error, train, tmp_path):
+    """Ctrl-C in an import; compiled modules may turn it into an ImportError. The last is late."""
     script = f"""
-import sys
+import signal, sys
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
-            raise KeyboardInterrupt
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                raise {error} from None
 sys.meta_path.insert(0, Interrupt())
 from splinear.cli import main
 main()
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, "fit", "--help"],
+        [sys.executable, "-c", script, "fit", train, "--target", "churn", "-o", tmp_path / "m"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "splinear: interrupted; nothing was written.\n"
+    assert not (tmp_path / "m").exists()
+
+
+def test_ctrl_c_stays_ignored_where_it_is():
+    """A background job of a shell ignores it, and so do the commands that it runs."""
+    script = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from splinear.cli.interrupting import listen
+listen()
+signal.raise_signal(signal.SIGINT)
+"""
+    subprocess.run([sys.executable, "-c", script], timeout=120, check=True)
 
 
 def test_interrupted_after_the_model_was_written(train, invoke, tmp_path, monkeypatch):

@@ -5,6 +5,8 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
+from splinear.cli.interrupting import listen, was_interrupted
+
 if TYPE_CHECKING:
     import typer
 
@@ -14,8 +16,11 @@ __all__ = ["main", "make_app"]
 def main() -> None:
     """Run the command line."""
     try:
+        listen()
         _run()
-    except KeyboardInterrupt:  # while modules are imported; commands have their own message
+    except (Exception, KeyboardInterrupt) as error:  # commands have their own message
+        if not was_interrupted() and not isinstance(error, KeyboardInterrupt):
+            raise
         sys.stderr.write("splinear: interrupted; nothing was written.\n")
         sys.exit(130)
 

@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from splinear.cli.interrupting import was_interrupted
 from splinear.inspection.text import printable
 
 if TYPE_CHECKING:
@@ -78,19 +79,26 @@ def failing_well() -> Iterator[list[Path]]:
         warnings.showwarning = _show_warning
         try:
             yield written
-        except KeyboardInterrupt:
+        except BrokenPipeError:
+            raise  # typer ends quietly
+        except (Exception, KeyboardInterrupt) as error:
+            if not was_interrupted() and not isinstance(error, KeyboardInterrupt):
+                _fail_by(error)
             done = f"{', '.join(map(str, written))} was" if written else "nothing was"
             say_error(f"interrupted; {done} written.")
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            raise  # typer ends quietly
-        except MemoryError:
-            _fail("there is not enough memory; fit takes less with, for example, --max-memory 1GB")
-        except (OSError, ImportError, ValueError, TypeError, RuntimeError) as error:
-            _fail(_message(error), WRONG_USAGE if isinstance(error, OptionError) else FAILED)
 
 
-def _fail(message: str, code: int = FAILED) -> None:
+def _fail_by(error: Exception) -> NoReturn:
+    """Print an expected error, and raise an exit; raise others again."""
+    if isinstance(error, MemoryError):
+        _fail("there is not enough memory; fit takes less with, for example, --max-memory 1GB")
+    if isinstance(error, (OSError, ImportError, ValueError, TypeError, RuntimeError)):
+        _fail(_message(error), WRONG_USAGE if isinstance(error, OptionError) else FAILED)
+    raise error
+
+
+def _fail(message: str, code: int = FAILED) -> NoReturn:
     import typer
 
     say_error(message)
