@@ -290,8 +290,9 @@ def test_scorers_see_the_table_that_was_given():
         assert PathSearchCV(model, Cs=CS, cv=2).fit(kind(X), y).best_score_ > 0.6
 
 
+@pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("scoring", ["neg_log_loss", None])
-def test_weights_count_in_scores(scoring):
+def test_weights_count_in_scores(scoring, counts):
     X, y = table()
     weights = np.random.default_rng(0).integers(1, 4, len(y))
     folds = [(np.arange(200), np.arange(200, 300)), (np.arange(100, 300), np.arange(100))]
@@ -302,9 +303,12 @@ def test_weights_count_in_scores(scoring):
     ]
     model = AdditiveClassifier(C=1.0, tol=1e-8, random_state=0)
     common = {"Cs": CS, "scoring": scoring}
-    weighted = PathSearchCV(model, cv=folds, **common).fit(X, y, sample_weight=weights)
+    given = {"counts" if counts else "sample_weight": weights}
+    weighted = PathSearchCV(model, cv=folds, **common).fit(X, y, **given)
     repeated = PathSearchCV(model, cv=many, **common).fit(X[repeats], y[repeats])
     np.testing.assert_allclose(split_scores(weighted), split_scores(repeated), rtol=1e-4)
+    refit = clone(model).set_params(C=weighted.best_params_["C"]).fit(X, y, **given)
+    np.testing.assert_array_equal(weighted.predict_proba(X), refit.predict_proba(X))
 
 
 def test_rows_of_no_weight_do_not_count():

@@ -159,6 +159,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         sample_weight: Input = None,
         groups: Input = None,
         *,
+        counts: Input = None,
         offset: Input = None,
     ) -> PathSearchCV:
         """Compare all settings, and train the best on all rows.
@@ -170,6 +171,9 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together, for splitters that keep them together.
+        counts : array-like of shape (n_samples,), default=None
+            How many identical observations each row stands for: the same as repeating it, with all
+            copies in one fold.
         offset : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             A known part of the scores, as in fit of the estimator. Held-out rows are scored with
             theirs, whatever the scorer.
@@ -184,7 +188,7 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
         deadline = None if self.time_limit is None else began + SEARCH_SHARE * self.time_limit
         watch = Watch(deadline=deadline)
         with SearchLine(type(self).__name__, self.verbose, self.estimator.verbose) as line:
-            given = Given(X, y, sample_weight, offset=offset)
+            given = Given(X, y, sample_weight, counts, offset=offset)
             compared = self._compare(given, groups, watch, line)
             learned = self._choose(compared, watch)
             line.chosen(learned["best_params_"], learned["best_score_"], watch)
@@ -312,7 +316,8 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
             model.time_limit = left if limit is None else min(left, limit)
         try:
-            model.fit(given.X, given.y, given.sample_weight, offset=given.offset)
+            weights = {"sample_weight": given.sample_weight, "counts": given.counts}
+            model.fit(given.X, given.y, **weights, offset=given.offset)
         except BaseException as error:  # also Ctrl-C
             if not hasattr(model, "terms_"):
                 raise
