@@ -255,3 +255,31 @@ def test_levels_without_noise_are_found(gaps):
     model = AdditiveRegressor(categorical_features=[1]).fit(np.column_stack([x, level]), y)
     assert model.score(np.column_stack([x, level]), y) > 0.99999  # of 40 pieces, which are straight
     assert np.abs(model.terms_[1].coef).max() < 2
+
+
+def test_two_rows_tell_the_mean():
+    """A line through two rows says nothing about noise, and would lead anywhere beyond them."""
+    random = np.random.default_rng(0)
+    for n_features in (1, 3):
+        X, y = random.normal(size=(2, n_features)), np.array([9.0, 12.0])
+        new = np.vstack([X, random.normal(size=(50, n_features))])
+        np.testing.assert_allclose(AdditiveRegressor().fit(X, y).predict(new), 10.5, atol=0.1)
+
+
+@pytest.mark.parametrize("n_rows", [3, 5, 8, 12])
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_few_rows_do_not_lead_far_beyond_their_targets(n_rows, n_features):
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(n_rows, n_features)), random.normal(size=n_rows)
+        predicted = (
+            AdditiveRegressor().fit(X, y).predict(10.0 * random.normal(size=(200, n_features)))
+        )
+        assert predicted.min() > y.min() - np.ptp(y)
+        assert predicted.max() < y.max() + np.ptp(y)
+
+
+def test_few_rows_on_a_line_are_learned():
+    X = np.linspace(-1.0, 1.0, 12)[:, None]
+    y = 3.0 * X[:, 0] + 0.1 * np.random.default_rng(0).normal(size=12)
+    assert AdditiveRegressor().fit(X, y).score(X, 3.0 * X[:, 0]) > 0.95

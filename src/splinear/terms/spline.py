@@ -89,7 +89,7 @@ class Spline(Term):
     extrapolation : {"auto", "constant", "linear", "error"}, default="auto"
         How a value outside the training range is treated in prediction. "constant": as the nearest
         end of the range. "linear": the curve continues as a straight line with its slope at that
-        end. "error": it raises an error. "auto": "linear" where smoothness is chosen from at most
+        end. "error": it raises an error. "auto": "linear" where smoothness is chosen from 20 to
         1,000 rows, whose range new rows often leave, and "constant" otherwise.
     scale : {"unit", "native"}, default="unit"
         s^2 is 1 / n_bins ("unit": every feature counts as if it ran from 0 to 1), or the width of a

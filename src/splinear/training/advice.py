@@ -18,7 +18,9 @@ MANY, FEW = 128, 10  # bins where smoothness is chosen, and in the paper's class
 # Where smoothness is chosen from few rows, curves get as many pieces as rows tell apart, and 40 at
 # most up to 2,000 rows: more make them rougher, not better (docs/small_tables.md).
 ROWS_PER_BIN, LEAST_BINS, BINS_OF_FEW, MORE_ROWS_PER_BIN = 6, 8, 40, 50
-STRAIGHT = 1_000  # rows up to which curves continue as straight lines beyond the training range
+# Rows from which on, and up to which, curves continue as straight lines beyond the training range.
+# With fewer, the slope at an end is that between two or three rows, and leads anywhere.
+LEAST_STRAIGHT, STRAIGHT = 20, 1_000
 WIDE = 200  # number of columns from which on even features with few values get FEW_OF_WIDE bins
 FEW_OF_WIDE = 40  # as in the paper's experiments with images
 MANY_FREQUENCIES = 12  # where smoothness is chosen: enough for the hours of a day
@@ -37,7 +39,9 @@ def advise_smooth(table: Table, n_units: float) -> Advice:
         few=n_bins + 1,
         without_level=True,
         most_coefficients=MOST_COEFFICIENTS,
-        extrapolation=Extrapolation.LINEAR if n_units <= STRAIGHT else Extrapolation.CONSTANT,
+        extrapolation=Extrapolation.LINEAR
+        if LEAST_STRAIGHT <= n_units <= STRAIGHT
+        else Extrapolation.CONSTANT,
         n_frequencies=MANY_FREQUENCIES,
     )
 

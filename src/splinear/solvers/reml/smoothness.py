@@ -67,6 +67,8 @@ MOST_RATE = 0.8  # largest ratio of successive changes that is extrapolated
 SETTLED_LOSSES = 2e-3  # relative change of the losses in a turn's step
 MOST_CHANGE = 1e3  # of a variance in one turn
 LEAST_NOISE = 1e-4  # of that without curves; curves through all points have no optimum
+# Of n rows, divided by (n - 1)^2: a line goes through two rows, but says nothing about noise.
+NOISE_OF_FEW = 2.0
 GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
 # On tables with fewer rows, steps of a curve do not get weights of their own: these follow noise.
 ROWS_FOR_EDGES = 5_000
@@ -169,7 +171,8 @@ def _turns(
     has_many = n_units >= ROWS_FOR_EDGES
     can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
     losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
-    least = LEAST_NOISE * _noise(without, 0.0)
+    unsure = min(1.0, NOISE_OF_FEW / max(1.0, n_units - 1.0) ** 2)
+    least = max(LEAST_NOISE, unsure) * _noise(without, 0.0)
     for n_turns in range(1, how.max_turns + 1):
         found = turns.follow(layout)
         measures = Measures.of_all(found, layout)
