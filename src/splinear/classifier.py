@@ -68,7 +68,9 @@ class AdditiveClassifier(ClassEstimator):
     tol : float, default=1e-3
         Stop when the objective is proven to be within this share of the optimum.
     max_iter : int, default=1000
-        The maximum number of Newton steps. If they are not enough, there is a ConvergenceWarning.
+        The maximum number of Newton steps of the last fit, in which the smoothness is known. If
+        they are not enough, there is a ConvergenceWarning. Choosing the smoothness and pairs takes
+        steps before, at most 40 per choice, which only `time_limit` and `callback` end early.
     time_limit : float or None, default=None
         Seconds of training after which to stop, keep what has been learned, and warn with a
         ConvergenceWarning.

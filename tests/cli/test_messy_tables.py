@@ -106,6 +106,11 @@ def test_options_of_fit_are_asked_for_again(messy, invoke):
         assert f"add its options: {' '.join(READ)}" in done.stderr
         done = invoke(command, model, path, *more, *READ[2:])
         assert "text in 'price', and" in done.stderr
+    rows = pd.read_csv(path).drop(columns="y")
+    days = pd.to_datetime(rows["day"])
+    for unread in (rows, rows.assign(day=days)):  # in Python
+        with pytest.raises(ValueError, match=r"days since 1970-01-01"):
+            splinear.load(model).predict(unread)
 
 
 def test_from_python(messy):

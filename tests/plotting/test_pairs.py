@@ -343,6 +343,26 @@ def test_all_surfaces_of_a_figure_have_one_scale_of_colors(discrete):
     np.testing.assert_array_equal(*[bar.ax.get_yticks() for bar in bars])
 
 
+def test_displays_that_are_given_a_limit_share_a_scale_of_colors(model, table):
+    figure = Figure()
+    pairs = [pair.features for pair in model.terms_.pairs[:2]]
+    axes = np.atleast_1d(figure.subplots(1, 2))
+    alone = [
+        PairDisplay.from_estimator(model, table[0], pair, ax=ax)
+        for pair, ax in zip(pairs, axes, strict=True)
+    ]
+    limit = max(display.limit_ for display in alone)
+    for display in alone:
+        assert display.mesh_.get_clim() == (-display.limit_, display.limit_)
+        again = PairDisplay(display.surface, display.words).plot(figure=Figure(), limit=limit)
+        assert again.mesh_.get_clim() == (-limit, limit)
+        ticks = again.color_bar_.get_ticks()
+        assert ticks.max() > 0.5 * limit
+    for wrong in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="limit must be a finite number above 0"):
+            alone[0].plot(figure=Figure(), limit=wrong)
+
+
 def test_values_beyond_the_range_count_at_its_ends(model, table):
     X, _ = table
     beyond = X.assign(a=X["a"] * 10)

@@ -290,7 +290,7 @@ def _bars(side: Side) -> tuple[Floats, Floats, Floats]:
 def draw_color_bar(ax: Axes, mesh: QuadMesh, surfaces: Sequence[Surface], words: Words) -> Colorbar:
     """Draw the scale of colors of these surfaces into axes, and say its unit."""
     extend = {(True, True): "both", (True, False): "max", (False, True): "min"}
-    limit = common_height(surfaces)
+    limit = float(mesh.get_clim()[1])
     beyond = any(s.f.max() > limit for s in surfaces), any(s.f.min() < -limit for s in surfaces)
     bar = ax.figure.colorbar(
         mesh,

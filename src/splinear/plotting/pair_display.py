@@ -86,6 +86,8 @@ class PairDisplay:
     margins_ : tuple of two Axes
         The histograms, above and to the right.
     color_bar_ : Colorbar
+    limit_ : float
+        What the deepest color stands for.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class PairDisplay:
         n_points: int = 100,
         ax: Axes | None = None,
         figure: Figure | None = None,
+        limit: float | None = None,
     ) -> PairDisplay:
         """Compute the surface of two features and draw it.
 
@@ -133,7 +136,7 @@ class PairDisplay:
             For axes and colors; by default the model's own.
         n_points : int, default=100
             The number of cells along each numeric feature.
-        ax, figure
+        ax, figure, limit
             As in :meth:`plot`.
         """
         require_matplotlib()
@@ -142,9 +145,11 @@ class PairDisplay:
             estimator, X, features, target, checked_names(estimator, feature_names), n_points
         )
         words = words_of(estimator, target, class_names, target_name)
-        return cls(surface, words).plot(ax, figure=figure)
+        return cls(surface, words).plot(ax, figure=figure, limit=limit)
 
-    def plot(self, ax: Axes | None = None, *, figure: Figure | None = None) -> PairDisplay:
+    def plot(
+        self, ax: Axes | None = None, *, figure: Figure | None = None, limit: float | None = None
+    ) -> PairDisplay:
         """Draw the surface.
 
         Parameters
@@ -154,6 +159,10 @@ class PairDisplay:
         figure : Figure, default=None
             Without `ax`: an empty figure to draw into. None makes one with pyplot, so that
             notebooks and `plt.show()` display it.
+        limit : float, default=None
+            The deepest colors are those of effects of -limit and limit, of the logarithm where
+            effects are factors. None suits this surface alone; displays that are to be compared
+            share a scale if each is given the same, for example the largest of their `limit_`.
 
         Returns
         -------
@@ -168,7 +177,11 @@ class PairDisplay:
                 figure = pyplot.figure(figsize=(7.5, 5.6))
             figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12)
             ax = figure.subplots()
-        limit = common_height([self.surface])
+        if limit is None:
+            limit = common_height([self.surface])
+        elif not 0.0 < limit < np.inf:
+            raise ValueError(f"limit must be a finite number above 0; got {limit!r}.")
+        self.limit_ = limit
         self.ax_, above, beside, bar = divide(ax)
         self.figure_, self.bounding_ax_, self.margins_ = ax.figure, ax, (above, beside)
         self.mesh_ = draw_surface(self.ax_, self.surface, limit)

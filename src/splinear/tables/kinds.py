@@ -32,7 +32,9 @@ def refuse_text(table: Table, but: Collection[int], *, reset: bool) -> None:
     if not reset:
         raise ValueError(
             f"X must be numeric, as it was in fit, but these columns hold text or categories: "
-            f"{names}. Convert them to numbers."
+            f"{names}. Convert them to numbers; where `splinear fit --dates` read dates, these are "
+            "days since 1970-01-01, pandas.to_datetime(df['day']).to_numpy('datetime64[s]')"
+            ".astype(float) / 86400."
         )
     raise ValueError(
         f"X must be numeric, but these columns hold text or categories: {names}. "
@@ -50,8 +52,9 @@ def refuse_others(table: Table) -> None:
     if dates:
         raise ValueError(
             "X must hold numbers or categories, but these columns hold dates, times or intervals: "
-            f"{shown(dates)}. Use numbers instead, for example days since a fixed day, "
-            "df['day'].to_numpy('datetime64[s]').astype(float) / 86400, the month, the hour or the "
+            f"{shown(dates)}. Use numbers instead, for example days since 1970-01-01 (as --dates of "
+            "the command line does), df['day'].to_numpy('datetime64[s]').astype(float) / 86400, the "
+            "month, the hour or the "
             "middle of an interval; or text, to have categories."
         )
     for kind in (Kind.COMPLEX, Kind.BYTES, Kind.OTHER):

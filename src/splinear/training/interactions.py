@@ -51,6 +51,9 @@ __all__ = [
 MOST_ROWS, LEAST_ROWS = 50_000, 5_000  # rows that the evidence is computed from
 MOST_WORK = 2 * 10**9  # rows times pairs times outputs, unless that leaves fewer than LEAST_ROWS
 MOST_FEATURES = 400  # features considered: those whose curves vary most
+# Cells of grids for numbers have at least so many rows in the mean: of single rows, any two
+# features would tell as much.
+ROWS_PER_CELL, LEAST_BINS = 10, 3
 # "auto" takes all pairs with evidence of LEAST_EVIDENCE, and others down to LEAST_OF_CHEAP while
 # they cost little: REML flattens those without an effect, many weak ones can matter together, and
 # held-out rows decide what share of them is kept.
@@ -223,9 +226,13 @@ class Interactions:
             strength = _strengths(crossed.points[0], self.data.table.shape[1])
             strongest = np.argsort(-strength[features], kind="stable")[:MOST_FEATURES]
             features = sorted(features[k] for k in strongest)
-        grid = Pair(n_bins=MOST_CELLS - 2)
-        first = grid.chains(features, self.data, self._effects(crossed.points[0]))
-        chains, of_levels = [first], [j for j in features if j in self.data.levels]
+        of_levels = [j for j in features if j in self.data.levels]
+        of_numbers = [j for j in features if j not in self.data.levels]
+        n_bins = int(np.clip(np.sqrt(self._n_units / ROWS_PER_CELL), LEAST_BINS, MOST_CELLS - 2))
+        grid, effects = Pair(n_bins=MOST_CELLS - 2), self._effects(crossed.points[0])
+        first = Pair(n_bins=n_bins).chains(of_numbers, self.data, effects)
+        first = first | grid.chains(of_levels, self.data, effects)
+        chains = [first]
         for points in crossed.points[1:]:
             own = grid.chains(of_levels, self.data, self._effects(points)) if of_levels else {}
             chains.append(first | own)
