@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from splinear.report.pictures.axes import Axis, bottom_axis, choose_axis, nice_ticks, tick_text
+from splinear.inspection.ticks import even_ticks, factor_ticks
+from splinear.report.pictures.axes import Axis, bottom_axis, choose_axis, tick_text
 from splinear.report.pictures.svg import closed_path, element, path_of, text, thinned
 from splinear.report.spreads import Spread
 
@@ -17,7 +18,7 @@ def test_ticks_are_few_and_round(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lo = rng.normal() * 10.0 ** rng.integers(-6, 7)
     hi = lo + rng.uniform() * 10.0 ** rng.integers(-6, 7)
-    ticks = nice_ticks(lo, hi, 6)
+    ticks = even_ticks(lo, hi, 6)
     assert 2 <= len(ticks) <= 6
     room = 1e-9 * (hi - lo)
     assert lo - room <= min(ticks)
@@ -46,7 +47,7 @@ def test_ticks_are_written_as_people_do(ticks: list[float], words: list[str]) ->
 @pytest.mark.parametrize("lo", [-1e6, 0.0, 1.0, 2e4, 123_456.0, 1e6, 20_240_101.0, 1.7e9])
 @pytest.mark.parametrize("width", [1e-3, 0.7, 9.0, 31.0, 1e4, 1e8])
 def test_ticks_differ_and_say_where_they_are(lo: float, width: float) -> None:
-    ticks = nice_ticks(lo, lo + width, 6)
+    ticks = even_ticks(lo, lo + width, 6)
     words = [tick_text(tick, ticks) for tick in ticks]
     assert len(set(words)) == len(ticks)
     steps = np.diff(ticks)
@@ -56,7 +57,7 @@ def test_ticks_differ_and_say_where_they_are(lo: float, width: float) -> None:
 
 @pytest.mark.parametrize("lo", [1.1e-5, 3e-12, 1.1e15, 4.3e18])
 def test_ticks_of_very_small_and_large_numbers_differ(lo: float) -> None:
-    ticks = nice_ticks(lo, 1.3 * lo, 6)
+    ticks = even_ticks(lo, 1.3 * lo, 6)
     assert len({tick_text(tick, ticks) for tick in ticks}) == len(ticks)
 
 
@@ -141,7 +142,7 @@ def test_an_axis_of_one_number() -> None:
 @pytest.mark.parametrize(
     ("lo", "hi", "words"),
     [
-        (-0.75, 0.75, ["0.5", "1.0", "1.5", "2.0"]),
+        (-0.75, 0.75, ["0.5", "1", "2"]),
         (-2.5, 2.5, ["0.1", "0.2", "0.5", "1", "2", "5", "10"]),
         (-0.021, 0.03, ["0.98", "0.99", "1.00", "1.01", "1.02", "1.03"]),
         (-12.0, 12.0, None),
@@ -157,3 +158,23 @@ def test_ticks_of_factors(lo: float, hi: float, words: list[str] | None) -> None
     for tick, label in zip(ticks, labels, strict=True):
         assert read(label[1:]) == pytest.approx(np.exp(tick), rel=0.01)
     assert 3 <= len(ticks) <= 7
+
+
+@pytest.mark.parametrize("most", [2, 4, 7])
+def test_ticks_of_factors_are_round_and_within_the_axis(most):
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        lo = float(random.uniform(-20, 20))
+        hi = lo + float(np.exp(random.uniform(-3, 4)))
+        ticks = factor_ticks(lo, hi, most)
+        assert 1 <= len(ticks) <= most
+        assert ticks == sorted(set(ticks))
+        assert ticks == [0.0] or min(ticks) >= lo - 1e-6
+        assert ticks == [0.0] or max(ticks) <= hi + 1e-6
+    np.testing.assert_allclose(
+        np.exp(factor_ticks(np.log(0.4), np.log(12.0), 7)), [0.5, 1, 2, 5, 10]
+    )
+    np.testing.assert_allclose(np.exp(factor_ticks(-9.3, 9.3, 7)), 10.0 ** np.arange(-4, 5, 2))
+    np.testing.assert_allclose(
+        np.exp(factor_ticks(np.log(0.9), np.log(1.13), 6)), [0.9, 0.95, 1, 1.05, 1.1]
+    )

@@ -186,6 +186,16 @@ def test_planted_products_are_found(estimator):
     assert len(pairs_of(model)) == 5
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_product_is_found_in_few_rows(seed):
+    """A grid with about a row per cell would tell as much of any two features."""
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, (300, 5))
+    mean = np.exp(0.5 + 0.5 * X[:, 0] + 1.2 * X[:, 0] * X[:, 1] + 0.3 * np.sin(3 * X[:, 2]))
+    model = AdditiveRegressor(loss="poisson", interactions=1, random_state=0)
+    assert pairs_of(model.fit(X, random.poisson(mean))) == [(0, 1)]
+
+
 @both
 @chosen_or_fixed
 def test_no_interactions_are_no_change(estimator, C):

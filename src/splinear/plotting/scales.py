@@ -11,6 +11,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.curves.axes import steps
 from splinear.inspection.text import decimals_of, digits_apart, number
+from splinear.inspection.ticks import factor_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +46,7 @@ _LEAST_OF_UNIT = 1e7  # where a unit makes such a number shorter
 _MARKS = 5  # along an axis
 _LETTERS = 20  # of the long numbers for which an axis has room
 _SHORTEST = [1, 2, 5, 10]  # steps between long numbers
-_FEWEST_ROUND, _MOST_ROUND = 3, 7  # round numbers along a logarithmic axis
-_MOST_DECADES = 200  # from one mark to the next
-_LOGARITHMS = (-700.0, 700.0)  # of numbers that can be represented
+_MOST_ROUND = 7  # round numbers along a logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -214,34 +213,12 @@ def height_marks(low: float, high: float, *, is_factor: bool) -> tuple[Floats, l
 
 def marks_of_exponentials(low: float, high: float) -> tuple[Floats, list[str]]:
     """Return where logarithms of round numbers lie between low and high, and these numbers."""
-    places = np.log(_round_numbers(low, high))
+    places = np.array(factor_ticks(low, high, _MOST_ROUND))
     for digits in range(3, 16):
         texts = [compact(float(f"{x:.{digits}g}")) for x in np.exp(places)]
         if len(set(texts)) == len(texts):
             break
     return places, texts
-
-
-def _round_numbers(low: float, high: float) -> Floats:
-    """Return round numbers from exp(low) to exp(high): 1, 2, 5, 10, ..., or fewer, or more."""
-    from matplotlib.ticker import MaxNLocator
-
-    low, high = np.clip([low, high], *_LOGARITHMS).tolist()
-    air = 1e-9 * (high - low)
-    exponents = np.arange(np.floor(low / np.log(10.0)), np.ceil(high / np.log(10.0)) + 1.0)
-    steps = [(1.0, 2.0, 5.0), *((1.0,) for _ in range(_MOST_DECADES))]
-    for every, sizes in enumerate(steps):
-        powers = exponents[exponents % max(every, 1) == 0.0]
-        found = np.outer(10.0**powers, sizes).ravel()
-        found = found[(np.log(found) >= low - air) & (np.log(found) <= high + air)]
-        if len(found) <= _MOST_ROUND:
-            break
-    if len(found) < _FEWEST_ROUND and every == 0:
-        locator = MaxNLocator(_MARKS, steps=_SHORTEST)
-        found = np.asarray(locator.tick_values(np.exp(low), np.exp(high)))
-        found = found[found > 0.0]
-        found = found[(np.log(found) >= low - air) & (np.log(found) <= high + air)]
-    return found
 
 
 def mark_numbers(axis: Axis, n_marks: int, *, whole: bool) -> None:

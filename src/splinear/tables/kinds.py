@@ -52,9 +52,9 @@ def refuse_others(table: Table) -> None:
     if dates:
         raise ValueError(
             "X must hold numbers or categories, but these columns hold dates, times or intervals: "
-            f"{shown(dates)}. Use numbers instead, for example days since 1970-01-01 (as --dates of "
-            "the command line does), df['day'].to_numpy('datetime64[s]').astype(float) / 86400, the "
-            "month, the hour or the "
+            f"{shown(dates)}. Use numbers instead, for example days since 1970-01-01 (as --dates "
+            "of the command line does), df['day'].to_numpy('datetime64[s]').astype(float) / 86400, "
+            "the month, the hour or the "
             "middle of an interval; or text, to have categories."
         )
     for kind in (Kind.COMPLEX, Kind.BYTES, Kind.OTHER):

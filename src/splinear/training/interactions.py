@@ -2,7 +2,7 @@
 
 Once curves have been trained, the derivatives g_i of the losses have no trend along any single
 feature. A trend over two features together is evidence for a surface: on a grid of at most 16 x 16
-nodes,
+nodes, fewer where there are few rows,
 
     z = (E - chance) / sd,   E = 1/2 sum_c G_c^2 / (H_c + 1),
 

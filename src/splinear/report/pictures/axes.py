@@ -9,16 +9,16 @@ import numpy as np
 
 from splinear._types import Floats
 from splinear.inspection.text import decimals_of, digits_apart, fixed
+from splinear.inspection.ticks import even_ticks, factor_ticks
 from splinear.report.pictures.svg import element, text
 from splinear.report.spreads import Spread
 
-__all__ = ["Axis", "bottom_axis", "choose_axis", "left_axis", "nice_ticks", "tick_text"]
+__all__ = ["Axis", "bottom_axis", "choose_axis", "left_axis", "tick_text"]
 
 _MIDDLE, _NARROW = 0.9, 0.3  # an axis is bent if this share of rows is on this share of it
 _LETTER = 5.8  # width of a character of a label
 _LARGE = 1e6  # from here on, labels are 1M, 2M, ... if that is shorter
 _THOUSANDS = 1e4  # from here on, thousands are separated
-_NARROW_FACTORS = np.log(5.0)  # an axis of factors up to here has even steps
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Axis:
         if self.places is not None:
             return list(self.places)
         if self.is_factor:
-            return _factor_ticks(self.lo, self.hi, most)
+            return factor_ticks(self.lo, self.hi, most)
         if self.bend is None:
-            return nice_ticks(self.lo, self.hi, most)
+            return even_ticks(self.lo, self.hi, most)
         return self._bent_ticks(most)
 
     def label(self, x: float, ticks: Sequence[float]) -> str:
@@ -103,36 +103,6 @@ def choose_axis(lo: float, hi: float, start: float, end: float, spread: Spread) 
     if not 0.0 < bend < 0.1 * widest:
         return Axis(lo, hi, start, end)
     return Axis(lo, hi, start, end, bend=max(bend, 1e-4 * widest))
-
-
-def nice_ticks(lo: float, hi: float, most: int) -> list[float]:
-    """Return at most `most` multiples of 1, 2 or 5 times a power of ten from lo to hi."""
-    if not lo < hi or not np.isfinite(hi - lo):
-        return [lo]
-    power = 10.0 ** np.floor(np.log10((hi - lo) / most) - 1.0)
-    for step in (power * m for m in (1, 2, 5, 10, 20, 50, 100)):
-        first, last = np.ceil(lo / step - 1e-9), np.floor(hi / step + 1e-9)
-        if last - first < most:
-            return [float(k * step) for k in np.arange(first, last + 1)]
-    return [lo, hi]
-
-
-def _factor_ticks(lo: float, hi: float, most: int) -> list[float]:
-    """Return the logarithms of at most `most` round factors, 1 among them if it is there."""
-    if not lo < hi or hi - lo > 600.0 or max(abs(lo), abs(hi)) > 600.0:
-        return nice_ticks(lo, hi, most)
-    if hi - lo < _NARROW_FACTORS:
-        even = nice_ticks(float(np.exp(lo)), float(np.exp(hi)), most)
-        return [float(np.log(round(x, 12))) for x in even if x > 0.0]
-    first, last = (int(np.floor(x / np.log(10.0))) for x in (lo, hi))
-    for step in range(1, 300):
-        decades = range(first - first % step, last + 1, step)
-        for digits in ((1, 2, 5), (1,)) if step == 1 else ((1,),):
-            found = [float(np.log(float(f"{m}e{k}"))) for k in decades for m in digits]
-            found = [x for x in found if lo <= x <= hi]
-            if len(found) <= most:
-                return found
-    return [0.0]
 
 
 def tick_text(x: float, ticks: Sequence[float]) -> str:
