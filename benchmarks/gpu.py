@@ -27,11 +27,9 @@ from gpu_fit import COLUMNS, LONGEST, N_FITS, TASKS, Fit, cp, n_long, waves  # o
 from splinear import AdditiveClassifier, AdditiveSVC
 from splinear.devices.cuda import CudaBackend, CudaCells
 from splinear.devices.finding import cuda_backend
-from splinear.solvers.hinge.box import Box
 from splinear.terms import Spline
 
 N_TIMES = 10
-POOL, QUICK_POOL = 16_384, 2_048  # rows whose products are known
 SETS = ("mnist", "covtype")
 MOST_SECONDS = {"mnist": 0.5, "covtype": 0.5, "long": 10.0}
 
@@ -56,11 +54,10 @@ are added up in the same order every time, and few warps have room at once; then
 warps are added up and sent to the host. *coding* finds the place on an axis in double precision,
 and is done once per fit.
 
-The last lines are what solvers do besides passes over rows. A *sweep of coordinate descent* reads
-the products of its rows with each other once, but goes through the rows one after the other, and
-that chain of steps takes longer. *Inverse factors* of small matrices are such a chain, too. For
-*Hessians of classes*, the functions of rows are first multiplied by the weights of every class, in
-half precision; that takes about as long as the products themselves."""
+The last lines are what solvers do besides passes over rows. For *Hessians of classes*, the
+functions of rows are first multiplied by the weights of every class, in half precision; that takes
+about as long as the products themselves. *Inverse factors* of small matrices are a chain of steps
+that wait for each other."""
 
 
 def timed(call: Callable[[], object], n: int = N_TIMES) -> float:
@@ -122,20 +119,14 @@ def kernels(name: str, n: int, columns: int, n_bins: int, n_outputs: int, speed:
     return lines
 
 
-def solver_kernels(n: int, speed: float) -> Any:
+def solver_kernels(speed: float) -> Any:
     """Return lines of the table for what solvers do besides passes over rows."""
-    backend, random, n_outputs = cuda_backend("cuda"), cp.random.default_rng(0), 10
-    A = random.random((n, 64), dtype=np.float32) - 0.5
-    K, y = A @ A.T, cp.where(random.random((n_outputs, n)) < 0.1, 1.0, -1.0)
-    box = Box(y, cp.minimum(y, 0.0), cp.maximum(y, 0.0), cp.zeros_like(y), 0.0)
+    backend, random = cuda_backend("cuda"), cp.random.default_rng(0)
     m, of_classes, n_classes = 800, 9_600, 7
     design = random.random((of_classes, m), dtype=np.float32)
     weights = random.random((n_classes, of_classes))
     H = (backend.grams(design, weights) + 100.0 * cp.eye(m)).astype(np.float32)
     calls = {
-        "sweep of coordinate descent": (
-            lambda: backend.boxed(K, box, cp.zeros_like(y), -y).descend(1), K.nbytes, n, n_outputs
-        ),
         "Hessians of classes": (
             lambda: backend.grams(design, weights), design.nbytes + H.nbytes, of_classes, n_classes
         ),
@@ -200,7 +191,7 @@ def main() -> None:
     lines = [["kernel", "rows", "outputs", "bound, ms", "tables, ms", "ms", "to the bound"]]
     for shape in shapes:
         lines += kernels(*shape, speed)
-    lines += solver_kernels(QUICK_POOL if given.quick else POOL, speed)
+    lines += solver_kernels(speed)
     ratio = scoring / reading
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     table = [

@@ -23,16 +23,14 @@ from gpu_fit import cp, fit_seconds  # which says so if there is no GPU
 from sklearn.base import BaseEstimator
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.devices import cuda, cuda_box, pool, steps, whole
+from splinear.devices import cuda, steps, whole
 
 CALLS = {
-    cuda.CudaBackend: ("array", "numpy", "grams", "inverse_factors", "twice", "inner", "rounded",
+    cuda.CudaBackend: ("array", "numpy", "grams", "inverse_factors", "twice",
                        "class_moments", "class_shift"),
     cuda.CudaCells: ("fill", "some", "expanded", "scores", "sums", "blocks"),
     steps.DesignSteps: ("product", "preconditioned"),
     whole.Inverses: ("at",),
-    pool.Pool: ("hold", "sums", "descended"),
-    cuda_box.CudaBox: ("descend", "step_free", "violation"),
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ static Dim threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulation {
 
-enum class Wait { nothing, warp, block, grid, end };
+enum class Wait { nothing, warp, block, end };
 
 // A thread of CUDA. It starts by a context switch and resumes by jumps, which are far faster
 // because they make no system calls.
@@ -34,7 +34,7 @@ struct Fiber {
     ucontext_t context;
     jmp_buf place;
     std::vector<char> stack = std::vector<char>(1 << 15);
-    Dim thread, block;
+    Dim thread;
     Wait wait = Wait::nothing;
     bool has_begun = false;
 };
@@ -42,12 +42,12 @@ static std::vector<Fiber> fibers;
 static ucontext_t beginning;
 static jmp_buf scheduler;
 static unsigned int running;
-static std::vector<double> exchanged;              // one number per thread
-static std::vector<std::vector<double>> memories;  // dynamic shared memory, per block
+static std::vector<double> exchanged;  // one number per thread
+static std::vector<double> memory;     // dynamic shared memory of the block
 
-static double* memory_of_block() { return memories[running / (blockDim.x * blockDim.y)].data(); }
+static double* memory_of_block() { return memory.data(); }
 
-static void become(const Fiber& own) { threadIdx = own.thread, blockIdx = own.block; }
+static void become(const Fiber& own) { threadIdx = own.thread; }
 
 static void pause(Wait wait) {
     Fiber& own = fibers[running];
@@ -67,8 +67,6 @@ static void go_on() {
 }  // namespace emulation
 
 static void __syncthreads() { emulation::pause(emulation::Wait::block); }
-#define GRID_BARRIER
-static void grid_barrier(unsigned int*, unsigned int*) { emulation::pause(emulation::Wait::grid); }
 static void __syncwarp() { emulation::pause(emulation::Wait::warp); }
 template <class T>
 T __shfl_xor_sync(unsigned int, T value, int other) {
@@ -93,16 +91,6 @@ T atomicAdd(T* to, T value) {
     const T before = *to;
     *to += value;
     return before;
-}
-static int atomicMax(int* to, int value) {
-    const int before = *to;
-    if (value > before) *to = value;
-    return before;
-}
-static int __float_as_int(float value) {
-    int found;
-    memcpy(&found, &value, 4);
-    return found;
 }
 
 namespace emulation {
@@ -133,21 +121,19 @@ struct Entry {
 template <class Body>
 Body* Entry<Body>::body = nullptr;
 
-// Run blocks concurrently. __shared__ variables are common to all of them, so that kernels with
-// concurrent blocks may only use dynamic shared memory.
+// Run the block `blockIdx`.
 template <class Body>
-void run_blocks(Body& body, const std::vector<Dim>& blocks, std::size_t n_shared) {
-    const std::size_t each = blockDim.x * blockDim.y, n = each * blocks.size();
+void run_block(Body& body, std::size_t n_shared) {
+    const std::size_t n = blockDim.x * blockDim.y;
     if (fibers.size() != n) fibers = std::vector<Fiber>(n);
     exchanged.assign(n, 0.0);
-    memories.assign(blocks.size(), std::vector<double>(n_shared, nan("")));
+    memory.assign(n_shared, nan(""));
     Entry<Body>::body = &body;
     for (std::size_t k = 0; k < n; ++k) {
         Fiber& own = fibers[k];
         own.wait = Wait::nothing;
         own.has_begun = false;
-        own.block = blocks[k / each];
-        own.thread = {unsigned(k % each % blockDim.x), unsigned(k % each / blockDim.x), 0};
+        own.thread = {unsigned(k % blockDim.x), unsigned(k / blockDim.x), 0};
         getcontext(&own.context);
         own.context.uc_stack.ss_sp = own.stack.data();
         own.context.uc_stack.ss_size = own.stack.size();
@@ -158,13 +144,9 @@ void run_blocks(Body& body, const std::vector<Dim>& blocks, std::size_t n_shared
         for (running = 0; running < n; ++running)
             if (fibers[running].wait == Wait::nothing) go_on();
         go = false;
-        for (std::size_t first = 0; first < n; first += each) {
-            const std::size_t end = first + each;
-            for (std::size_t k = first; k < end; k += 32)
-                go = release(k, k + 32 < end ? k + 32 : end, Wait::warp) || go;
-            go = release(first, end, Wait::block) || go;
-        }
-        go = release(0, n, Wait::grid) || go;
+        for (std::size_t k = 0; k < n; k += 32)
+            go = release(k, k + 32 < n ? k + 32 : n, Wait::warp) || go;
+        go = release(0, n, Wait::block) || go;
     }
 }
 
@@ -174,14 +156,10 @@ void run(void (*kernel)(A...), const int* shape, void** args, std::index_sequenc
     blockDim = {unsigned(shape[3]), unsigned(shape[4]), 1};
     const std::size_t n_shared = shape[5] / 8 + 1;
     auto body = [&] { kernel(*(std::remove_const_t<A>*)args[I]...); };
-    std::vector<Dim> blocks;
     for (unsigned int k = 0; k < gridDim.x * gridDim.y * gridDim.z; ++k) {
-        blocks.push_back({k % gridDim.x, k / gridDim.x % gridDim.y, k / gridDim.x / gridDim.y});
-        if (shape[6]) continue;  // a cooperative launch: all blocks run concurrently
-        run_blocks(body, blocks, n_shared);
-        blocks.clear();
+        blockIdx = {k % gridDim.x, k / gridDim.x % gridDim.y, k / gridDim.x / gridDim.y};
+        run_block(body, n_shared);
     }
-    if (shape[6]) run_blocks(body, blocks, n_shared);
 }
 template <class... A>
 void run(void (*kernel)(A...), const int* shape, void** args) {

@@ -48,14 +48,14 @@ def there(values, dtype=None, order=None):
 class RawModule:
     """The kernels of a source; each is compiled on request."""
 
-    def __init__(self, code, options, enable_cooperative_groups=False):
-        self.code, self.options, self.together = code, options, enable_cooperative_groups
+    def __init__(self, code, options):
+        self.code, self.options = code, options
 
     def get_function(self, name):
         if os.environ.get("SPLINEAR_NVRTC"):
             compile_for_gpus(self.code, self.options)
         defined = [option for option in self.options if option.startswith("-D")]
-        return Kernel(compiled(self.code, tuple(defined), name), self.together)
+        return Kernel(compiled(self.code, tuple(defined), name))
 
 
 class Kernel:
@@ -63,12 +63,12 @@ class Kernel:
 
     max_dynamic_shared_size_bytes = 0
 
-    def __init__(self, function, together):
-        self.function, self.together = function, together
+    def __init__(self, function):
+        self.function = function
 
     def __call__(self, grid, block, args, shared_mem=0):
         (gx, gy, gz), (bx, by) = [*grid, 1, 1][:3], [*block, 1][:2]
-        shape = (ctypes.c_int * 7)(gx, gy, gz, bx, by, shared_mem, self.together)
+        shape = (ctypes.c_int * 6)(gx, gy, gz, bx, by, shared_mem)
         held = [as_argument(value) for value in args]
         pointers = (ctypes.c_void_p * len(held))(*(ctypes.addressof(value) for value in held))
         self.function(shape, pointers)

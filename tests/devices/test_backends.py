@@ -93,6 +93,26 @@ def same_matrices(backend, m):
     assert not np.isfinite(backend.numpy(bad)).all(axis=(1, 2)).any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("m", [1, 64, 65, 200])
+def test_factors_of_several_matrices(backend, m, dtype):
+    same_factors(backend, m, dtype)
+
+
+def same_factors(backend, m, dtype=np.float64):
+    A = np.random.default_rng(m).normal(size=(3, m + 5, m))
+    H = (np.swapaxes(A, 1, 2) @ A + m * np.eye(m)).astype(dtype)
+    found = backend.numpy(backend.inverse_factors(backend.array(H)))
+    expected = NumPyBackend().inverse_factors(H.astype(np.float64))
+    close = 1e-9 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(found, expected, atol=close * np.abs(expected).max())
+    assert np.array_equal(found, np.tril(found))
+    H[1] *= -1.0
+    found = backend.numpy(backend.inverse_factors(backend.array(H)))
+    assert np.isfinite(found).all(axis=(1, 2)).tolist() == [True, False, True]
+    assert not np.isfinite(found[1, -1]).all()  # by which it is seen
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("name", "n_features", "gaps"), [*CASES, ("line", 45, True)])
 def test_passes_are_those_of_numpy(backend, name, n_features, gaps, dtype):

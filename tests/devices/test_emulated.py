@@ -11,18 +11,11 @@ from test_backends import (
     N,
     groups_of,
     same_classes,
+    same_factors,
     same_matrices,
     same_moments,
     same_passes,
     same_shift,
-)
-from test_pool import (
-    pool_of,
-    products,
-    same_descent,
-    same_factors,
-    same_steps,
-    same_violations,
 )
 
 from splinear import AdditiveClassifier, AdditiveSVC
@@ -90,36 +83,6 @@ def test_factors_of_matrices(backend, m):
     same_factors(backend, m, np.float32 if m == 7 else np.float64)
 
 
-@pytest.mark.parametrize(
-    ("kind", "n_outputs", "n"), [("signs", 1, 300), ("targets", 3, 150), ("squares", 17, 60)]
-)
-def test_descent_is_that_of_numpy(backend, kind, n_outputs, n):
-    same_descent(backend, kind, n_outputs, n)
-
-
-@pytest.mark.parametrize("kind", ["signs", "squares", "targets"])
-def test_violations_are_those_of_a_box(backend, kind):
-    same_violations(backend, kind)
-
-
-@pytest.mark.parametrize(("kind", "n_outputs", "n"), [("targets", 3, 90), ("squares", 2, 40)])
-def test_newton_steps_of_what_is_free(backend, kind, n_outputs, n):
-    same_steps(backend, kind, n_outputs, n)
-
-
-def test_products_of_rows(backend):
-    pool, layout, cells = pool_of(backend, "line", gaps=True)
-    _, _, slow = pool_of(NumPyBackend(), "line", gaps=True)
-    for mine, other in zip(cells, slow, strict=True):
-        other.coded[:] = mine.codes()
-    numbers = np.array([3, 7, 20, 21, 50])
-    expected = products(layout, slow, numbers, 0.5)
-    pool.hold(numbers[:2])
-    pool.hold(numbers)
-    found = backend.numpy(pool._products)
-    np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
-
-
 def test_sums_of_probabilities(backend):
     same_moments(backend, 7)
     same_shift(backend, 7)
@@ -143,7 +106,7 @@ def test_classes_with_smoothness_given(on_emulated):
     assert there.objective_ == pytest.approx(here.objective_, rel=2e-3)
 
 
-def test_hinges_by_working_sets(on_emulated):
+def test_hinges(on_emulated):
     X, y = make_classification(300, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     made = {"C": 0.3, "tol": 1e-2, "random_state": 0}
     there = AdditiveSVC(Spline(5), device="cuda", **made).fit(X, y)

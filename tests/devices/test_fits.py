@@ -80,25 +80,25 @@ def digits(n=4000, p=40, classes=3):
     return X, scores.argmax(axis=1)
 
 
-@pytest.mark.parametrize("tol", [1e-2, 1e-5])
-def test_wide_tables_by_working_sets(on_backend, tol, monkeypatch):
-    monkeypatch.setattr("splinear.solvers.hinge.working_sets.FIRST", 200)
-    monkeypatch.setattr("splinear.solvers.hinge.working_sets.GROWTH", 150)
-    X, y = digits(600)
-    seen = []
-    model = AdditiveSVC(C=1.0, tol=tol, random_state=0, n_jobs=2, callback=seen.append)
-    here, there = both(model, X, y)
-    same(here, there, X, tol)
-    assert 1 < there.n_iter_ < 30
-    assert seen[-1].n_active < len(X)  # a set
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_sets_that_are_too_small_for_all_rows_that_count(on_backend, loss, monkeypatch):
-    monkeypatch.setattr("splinear.devices.pool.MOST_ROWS", 256)
-    X, y = digits(400)
-    here, there = both(AdditiveSVC(loss=loss, C=0.1, tol=1e-2, random_state=0), X, y)
-    same(here, there, X, 1e-2)
+@pytest.mark.parametrize(("n", "tol"), [(300, 1e-2), (2000, 1e-2)])
+def test_wide_tables_whose_classes_can_be_told_apart(on_backend, loss, n, tol):
+    """Few rows support such a model: smoothing takes more steps, to the same certificate."""
+    X, y = digits(n)
+    here, there = both(AdditiveSVC(loss=loss, C=1.0, tol=tol, random_state=0), X, y)
+    same(here, there, X, tol)
+
+
+def test_rows_that_can_be_told_apart_under_a_large_cost(on_backend):
+    """Where few rows matter, small tolerances are out of reach for smoothing, which warns."""
+    X, y = blobs(100)
+    model = AdditiveSVC(C=100.0, tol=1e-6, max_iter=20, random_state=0, device="cuda")
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert not model.certified_
+    here = AdditiveSVC(C=100.0, tol=1e-4, random_state=0).fit(X, y)
+    assert here.objective_ * (1 - 1e-4) <= model.objective_
+    assert model.objective_ * (1 - model.dual_gap_) <= here.objective_
 
 
 def test_wide_tables_within_a_time_limit(on_backend):
@@ -109,14 +109,6 @@ def test_wide_tables_within_a_time_limit(on_backend):
     assert not model.certified_
     assert model.n_iter_ == 1
     assert np.isfinite(model.dual_gap_)
-
-
-def test_tall_tables_by_smoothing(on_backend, monkeypatch):
-    monkeypatch.setattr("splinear.solvers.hinge.working_sets.solve", None)
-    X, y = blobs(3000)
-    model = AdditiveSVC(Spline(n_bins=5), C=0.1, tol=1e-2, random_state=0)
-    here, there = both(model, X, y)
-    same(here, there, X, 1e-2)
 
 
 def test_hinges_of_numbers(on_backend):
@@ -184,7 +176,7 @@ def test_what_a_device_has_no_kernels_for(on_backend):
     assert model.objective_ == here.objective_
 
 
-@pytest.mark.parametrize("n", [100, 3000])  # by working sets, and by smoothing
+@pytest.mark.parametrize("n", [100, 3000])
 def test_warm_starts_after_a_fit_on_the_processor(on_backend, n):
     """Dual variables, which the processor has left, are no help on a device."""
     X, y = blobs(n)

@@ -7,8 +7,6 @@ import pytest
 from written_out import primal
 
 from splinear.curves.basis import BSplineBasis
-from splinear.devices.numpy_backend import NumPyBackend
-from splinear.devices.pool import solved
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.margin_sums import RowMargins
@@ -204,87 +202,3 @@ def test_other_losses_are_refused(make):
     total = RowMargins([replace(problem, loss=Logistic())])
     with pytest.raises(TypeError, match="smoothed form"):
         smoothing.solve(rows, total, CLOSE)
-
-
-class HostPool:
-    """Rows that are here, and their products: slow and plain."""
-
-    most = 10**6
-
-    def __init__(self, rows, bias):
-        self.rows, self.bias, self.numbers = rows, bias, np.zeros(0, dtype=np.intp)
-
-    def hold(self, numbers):
-        self.numbers = np.union1d(self.numbers, numbers).astype(np.intp)
-
-    def sums(self, b):
-        return self.rows.sums(b)
-
-    def descended(self, box, b, gradient, close):
-        functions = self.rows.scores(np.eye(self.rows.layout.n_parameters)).T[self.numbers]
-        K = functions @ self.rows.layout.soften(functions).T + self.bias**2
-        own, out = box.some(self.numbers), b.copy()
-        boxed = NumPyBackend().boxed(K, own, b[:, self.numbers], gradient[:, self.numbers])
-        out[:, self.numbers] = solved(boxed, close)
-        return out
-
-
-def by_working_sets(rows, problems, stopping, start=None, first=200):
-    pool = HostPool(rows, problems[0].bias)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(working_sets, "FIRST", first)  # fewer than all
-        patch.setattr(working_sets, "GROWTH", first)
-        found = working_sets.solve(rows, RowMargins(problems), problems, stopping, pool, start)
-    return found, pool
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@by_loss
-def test_working_sets_find_it_too(make, loss, n_outputs):
-    X, rows, problem = make(loss, n=800, p=8, seed=11, noise=0.05)
-    problems = [problem.scaled(C) for C in (1.0, 0.1, 3.0)[:n_outputs]]
-    stopping = Stopping(tol=1e-2)
-    results, _ = by_working_sets(rows, problems, stopping)
-    for one, found in zip(problems, results, strict=True):
-        check(X, rows, one, found, stopping.tol)
-
-
-def test_working_sets_take_few_passes(make):
-    """Where few rows support the model: one pass per round, and most rows are never looked at."""
-    _, rows, problem = make(n=3000, p=6, seed=12, noise=0.0)
-    [found], pool = by_working_sets(rows, [problem], Stopping(tol=1e-2))
-    assert found.converged
-    assert found.n_iter <= 15
-    assert len(pool.numbers) < 2000
-
-
-def test_working_sets_go_on_from_dual_variables(make):
-    X, rows, problem = make(n=800, p=8, seed=13, noise=0.05)
-    [first], _ = by_working_sets(rows, [problem], Stopping(tol=1e-2))
-    start = Start(alpha=first.alpha[None])
-    [again], _ = by_working_sets(rows, [problem], CLOSE, start)
-    check(X, rows, problem, again, CLOSE.tol)
-    [same], _ = by_working_sets(rows, [problem], Stopping(tol=2e-2), start)
-    assert same.n_iter == 1
-
-
-def test_working_sets_stop_at_a_deadline(make):
-    _, rows, problem = make(n=600, p=8, seed=11)
-    watch = Watch(deadline=0.0)
-    [found], _ = by_working_sets(rows, [problem], Stopping(tol=1e-6, watch=watch))
-    assert (found.n_iter, found.certified, watch.reason) == (1, False, "time_limit")
-    assert found.dual <= found.primal
-
-
-def test_working_sets_stop_when_they_are_interrupted(make, monkeypatch):
-    _, rows, problem = make(n=600, p=8, seed=11)
-    monkeypatch.setattr(HostPool, "hold", interrupted)
-    stopping = Stopping(tol=1e-2, watch=Watch())
-    [found], _ = by_working_sets(rows, [problem], stopping)
-    assert isinstance(stopping.watch.error, KeyboardInterrupt)
-    assert not found.coef.any()
-    assert found.gap == 1.0
-
-
-def interrupted(pool, numbers):
-    raise KeyboardInterrupt

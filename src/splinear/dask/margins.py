@@ -76,7 +76,7 @@ def _margins(data: TrainingSet) -> MarginSums:
     return RemoteMargins(rows.cluster, like, rows.n_rows)
 
 
-_BY_PASSES = PassTrainer(_margins, lambda data: smoothing.solve)
+_BY_PASSES = PassTrainer(_margins)
 
 
 @dataclass(frozen=True, eq=False)

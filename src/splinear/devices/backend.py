@@ -19,15 +19,10 @@ from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
-from splinear.solvers.hinge.box import Box
 
 __all__ = [
-    "AT_A_TIME",
-    "LEAST",
     "LEAST_COST",
-    "TURNS",
     "Backend",
-    "Boxed",
     "Cells",
     "Curves",
     "Grid",
@@ -38,9 +33,7 @@ __all__ = [
 
 DeviceArray = Any  # an array of NumPy or CuPy
 MOST_FUNCTIONS = 16  # functions per Fourier or Hermite curve
-AT_A_TIME, TURNS = 128, 2  # rows per batch of `descend`, and passes over each batch
 LEAST_COST = 1e-300  # smaller costs are raised to this before a division
-LEAST = 0.02  # share of the largest violation: a sweep skips rows that violate less
 
 
 class Cells(Protocol):
@@ -159,34 +152,6 @@ class Surfaces(Protocol):
         ...
 
 
-class Boxed(Protocol):
-    """The box-constrained problems of all outputs, and their current point b.
-
-    They may be solved in single precision.
-    """
-
-    @property
-    def b(self) -> DeviceArray:
-        """The variables, within their bounds, (n_outputs, n_rows), in double precision."""
-        ...
-
-    def descend(self, n_sweeps: int) -> None:
-        """Make sweeps of coordinate descent.
-
-        A sweep visits the rows that violate optimality in any output, in batches: it passes over a
-        batch twice, and then updates the gradient of all other rows.
-        """
-        ...
-
-    def step_free(self) -> None:
-        """Make a Newton step of the free variables, those at no bound; see `subspace`."""
-        ...
-
-    def violation(self) -> float:
-        """Return the largest violation of optimality over all rows and outputs."""
-        ...
-
-
 class Backend(Protocol):
     """A device that stores rows, and the computations on it."""
 
@@ -248,34 +213,15 @@ class Backend(Protocol):
         """
         ...
 
-    def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
+    def inverse_factors(self, H: DeviceArray) -> DeviceArray:
         """Return L^{-1} of matrices H = L L', (n, m, m); not finite if a matrix has no such L.
 
-        In the type of H or a finer one; H may be overwritten. If `sizes` (n,) are given, matrix k
-        must be diagonal from row sizes[k] on, and the identity may be used in its place there.
+        In the type of H or a finer one; H may be overwritten.
         """
         ...
 
     def twice(self, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
         """Return M'M v for lower triangular M (n, m, m) and vectors v (n, m) of the same type."""
-        ...
-
-    def rounded(self, A: DeviceArray) -> DeviceArray:
-        """Return a matrix with entries of about 1 as `inner` takes it, possibly rounded to 11 bits.
-
-        Columns of zeros may be appended.
-        """
-        ...
-
-    def inner(self, A: DeviceArray, B: DeviceArray) -> DeviceArray:
-        """Return A B' of two matrices from `rounded`, in at least single precision."""
-        ...
-
-    def boxed(self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray) -> Boxed:
-        """Return the problems of a box over rows with inner products K (n_rows, n_rows).
-
-        They start from b with the given gradient, (n_outputs, n_rows) each.
-        """
         ...
 
     def classes(

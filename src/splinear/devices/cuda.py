@@ -12,11 +12,10 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import DeviceArray, Grid
 from splinear.devices.cuda_axes import CudaAxes
-from splinear.devices.cuda_box import CudaBox
 from splinear.devices.cuda_cells import CudaCells
 from splinear.devices.cuda_counts import padded
 from splinear.devices.cuda_curves import CudaCurves
-from splinear.devices.cuda_matrices import inner, inverse_factors, rounded, twice, weighted_grams
+from splinear.devices.cuda_matrices import inverse_factors, twice, weighted_grams
 from splinear.devices.cuda_pairs import evidence_on, surfaces_on
 from splinear.devices.cuda_softmax import (
     MOST_CLASSES,
@@ -38,7 +37,6 @@ from splinear.devices.plain_classes import (
     summed_moments,
 )
 from splinear.model.group import TermGroup
-from splinear.solvers.hinge.box import Box
 
 __all__ = ["CudaBackend", "CudaCells"]
 
@@ -108,25 +106,13 @@ class CudaBackend:
         """Return A' diag(w) A for each row w of the weights, rounded to half precision first."""
         return weighted_grams(self.cupy, A, weights)
 
-    def inverse_factors(self, H: DeviceArray, sizes: DeviceArray | None = None) -> DeviceArray:
+    def inverse_factors(self, H: DeviceArray) -> DeviceArray:
         """Return L^{-1} of matrices H = L L'; H is overwritten."""
-        return inverse_factors(self, H, sizes)
+        return inverse_factors(self, H)
 
     def twice(self, factors: DeviceArray, vectors: DeviceArray) -> DeviceArray:
         """Return M'M v for lower triangular M (n, m, m) and vectors v (n, m)."""
         return twice(self, factors, vectors)
-
-    def rounded(self, A: DeviceArray) -> DeviceArray:
-        """Return a matrix in half precision."""
-        return rounded(self.cupy, A)
-
-    def inner(self, A: DeviceArray, B: DeviceArray) -> DeviceArray:
-        """Return A B' of two matrices from `rounded`, in single precision."""
-        return inner(self.cupy, A, B)
-
-    def boxed(self, K: DeviceArray, box: Box, b: DeviceArray, gradient: DeviceArray) -> CudaBox:
-        """Return the problems of a box, starting from b."""
-        return CudaBox(self, K, box, b, gradient)
 
     def classes(
         self, F: DeviceArray, labels: DeviceArray, *, minus: bool = False
@@ -196,28 +182,18 @@ class CudaBackend:
         name: str,
         n_bytes: int,
         defined: Mapping[str, object],
-        *,
-        together: bool = False,
     ) -> Any:
-        """Return a kernel of a file, compiled with these macros, for n_bytes of shared memory.
-
-        If `together`, launches are cooperative: all blocks run at the same time, so that they can
-        wait for each other.
-        """
-        kernel = self._compiled(self.place, file, name, together, *defined.items())
+        """Return a kernel of a file, compiled with these macros, for n_bytes of shared memory."""
+        kernel = self._compiled(self.place, file, name, *defined.items())
         # Reading the current limit is a call of the driver, so skip it if the default is enough.
         if n_bytes > FREE_BYTES and n_bytes > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = n_bytes
         return kernel
 
     @cache  # noqa: B019 (there is a single backend, which is never freed)
-    def _compiled(
-        self, place: Hashable, file: str, name: str, together: bool, *defined: tuple[str, object]
-    ) -> Any:
+    def _compiled(self, place: Hashable, file: str, name: str, *defined: tuple[str, object]) -> Any:
         del place  # part of the key only: each device needs its own module
         source = files("splinear.devices").joinpath(file).read_text()
         options = ("--std=c++17", *(f"-D{key}={value}" for key, value in defined))
-        module = self.cupy.RawModule(
-            code=source, options=options, enable_cooperative_groups=together
-        )
+        module = self.cupy.RawModule(code=source, options=options)
         return module.get_function(name)

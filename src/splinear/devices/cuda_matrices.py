@@ -14,7 +14,7 @@ from splinear.devices.cuda_counts import LANES, batches
 if TYPE_CHECKING:
     from splinear.devices.cuda import CudaBackend
 
-__all__ = ["inner", "inverse_factors", "rounded", "twice", "weighted_grams"]
+__all__ = ["inverse_factors", "twice", "weighted_grams"]
 
 PLAIN, TRANSPOSED = 0, 1  # operations of cuBLAS
 HALF, SINGLE = 2, 0  # data types of cuBLAS
@@ -47,22 +47,6 @@ def weighted_grams(cp: ModuleType, A: DeviceArray, weights: DeviceArray) -> Devi
     return out[:, :m, :m] * (largest * unit.astype(np.float64) ** 2)[:, None, None]
 
 
-def rounded(cp: ModuleType, A: DeviceArray) -> DeviceArray:
-    """Return a matrix in half precision, with columns of zeros appended for fast products."""
-    n_rows, n_columns = A.shape
-    out = cp.zeros((n_rows, ALIGNED * ceil(n_columns / ALIGNED)), dtype=np.float16)
-    out[:, :n_columns] = A
-    return out
-
-
-def inner(cp: ModuleType, A: DeviceArray, B: DeviceArray) -> DeviceArray:
-    """Return A B' of matrices in half precision, summed in single precision."""
-    out = cp.empty((len(A), len(B)), dtype=np.float32)
-    (p, m), q = A.shape, len(B)
-    _multiply(cp, (TRANSPOSED, PLAIN), (q, p, m), (B[None], m), (A[None], m), (out[None], q))
-    return out
-
-
 def _multiply(
     cp: ModuleType,
     how: tuple[int, int],
@@ -85,21 +69,17 @@ def _multiply(
     )  # fmt: skip
 
 
-def inverse_factors(
-    backend: CudaBackend, H: DeviceArray, sizes: DeviceArray | None = None
-) -> DeviceArray:
+def inverse_factors(backend: CudaBackend, H: DeviceArray) -> DeviceArray:
     """Return L^{-1} of matrices H = L L', (n, m, m), all at once, tile by tile; see `factors.cu`.
 
-    If `sizes` (n,) are given, rows of matrix k from sizes[k] on are 0 off the diagonal. The result
-    has the type of H, which is overwritten. If a matrix has no such L, some of its entries are not
-    finite.
+    The result has the type of H, which is overwritten. If a matrix has no such L, some of its
+    entries are not finite.
     """
     cp, (n, m, _) = backend.cupy, H.shape
     real = {"REAL": "float" if H.dtype.char == "f" else "double"}
     update, panel = (backend.kernel("factors.cu", k, 0, {f"ONLY_{k}": 1, **real}) for k in _STEPS)
     A, out = cp.ascontiguousarray(H), cp.zeros(H.shape, dtype=H.dtype)
-    own = backend.array(np.full(n, m, np.int32)) if sizes is None else sizes.astype(np.int32)
-    same, n_tiles = (A, out, own, np.int32(m)), ceil(m / TILE)
+    same, n_tiles = (A, out, np.int32(m)), ceil(m / TILE)
     update((1, n), (THREADS,), (*same, np.int32(-1)))
     for k in range(n_tiles):
         given, left = (*same, np.int32(k)), n_tiles - k - 1

@@ -8,8 +8,7 @@
 //
 // A holds the matrices H at first, and L below the diagonal at the end; S is stored where W will
 // be. Both are (n, m, m), row by row; entries of A above the diagonal are not read. Tiles that
-// extend beyond m are padded with the identity matrix. Rows of matrix b from sizes[b] on are those
-// of the identity matrix, and tiles with only such rows are skipped.
+// extend beyond m are padded with the identity matrix.
 //
 // Macros defined by the caller:
 //   REAL       type of numbers
@@ -100,13 +99,12 @@ __device__ void store(const Own own, REAL* M, int i, int j, int sign, bool add, 
 // Each block computes one tile of L or W: blockIdx.x numbers those of L below the diagonal, then
 // those of W left of it. blockIdx.y is a matrix.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    panel(REAL* __restrict__ A, REAL* __restrict__ W, const int* __restrict__ sizes, int m, int k) {
+    panel(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
     __shared__ REAL room[TILE * (CHUNK + 1) + CHUNK * (TILE + 1)];
     const long long size = (long long)m * m;
     A += blockIdx.y * size;
     W += blockIdx.y * size;
-    const int below = n_tiles(m) - k - 1, t = blockIdx.x, last = n_tiles(sizes[blockIdx.y]);
-    if (k >= last || (t < below && k + 1 + t >= last)) return;
+    const int below = n_tiles(m) - k - 1, t = blockIdx.x;
     Own own;
     clear(own);
     if (t < below) {
@@ -122,12 +120,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #endif
 
 #ifdef ONLY_update
-// Set diagonal tile k of W, which is 0, to the identity matrix.
-__device__ void store_unit(REAL* W, int k, int m) {
-    const int i = k * TILE + threadIdx.x;
-    if (threadIdx.x < TILE && i < m) W[(long long)i * m + i] = 1;
-}
-
 // Compute W_kk from diagonal tile k of A, which is in `room`, by Gaussian elimination: multiples of
 // each row in turn are subtracted from all rows below it. This leaves the inverse of L, up to a
 // scale per row, in the place of the eliminated entries. Four threads hold a row in registers. The
@@ -174,19 +166,17 @@ __device__ void invert(const REAL* room, REAL* W, int k, int m) {
 // diagonal tile on, then those of S. blockIdx.y is a matrix. With k = -1, only the first diagonal
 // tile is inverted.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    update(REAL* __restrict__ A, REAL* __restrict__ W, const int* __restrict__ sizes, int m, int k) {
+    update(REAL* __restrict__ A, REAL* __restrict__ W, int m, int k) {
     __shared__ REAL room[TILE * (TILE + 1)];
     const long long size = (long long)m * m;
     A += blockIdx.y * size;
     W += blockIdx.y * size;
     const int left = n_tiles(m) - k - 1, n_left = left * (left + 1) / 2;
-    const int last = n_tiles(sizes[blockIdx.y]);
     int t = blockIdx.x;
     Own own;
     clear(own);
     if (t >= n_left) {
         const int i = k + 1 + (t - n_left) / (k + 1), j = (t - n_left) % (k + 1);
-        if (i >= last) return;
         add_product(own, room, A, i, k, W, k, j, false, m);
         store(own, W, i, j, 1, j < k, m);
         return;
@@ -194,10 +184,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     int row = 0;
     while (t > row) t -= ++row;
     const int i = k + 1 + row, j = k + 1 + t;
-    if (i >= last) {
-        if (i == k + 1) store_unit(W, i, m);
-        return;
-    }
     if (k >= 0) add_product(own, room, A, i, k, A, j, k, true, m);
     if (i > k + 1) {
         store(own, A, i, j, -1, true, m);

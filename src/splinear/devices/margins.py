@@ -17,7 +17,6 @@ from splinear.objective.margin_sums import MarginKind, Measures, RowMargins
 __all__ = ["DeviceMargins"]
 
 INFEASIBLE = 1e-12  # share of a cost by which a dual variable may be out of its range
-AT_ONCE = 2**24  # losses of multiples of a model computed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +89,6 @@ class DeviceMargins:
         )
         losses, parts = self.backend.numpy(sums)
         return losses, parts
-
-    def stretched(self, F: Floats, scales: Floats) -> Floats:
-        """Return the sums of the losses at s F for each scale s, (n_scales, n_outputs)."""
-        (y, cost), value = self._signs_and_costs, self.kind.loss.of_margin
-        signed, there = y * bare(F, self.backend), self.backend.array(scales[:, None, None])
-        step = max(1, AT_ONCE // max(signed.size, 1))
-        some = (there[start : start + step] for start in range(0, len(scales), step))
-        sums = [(cost * value(s * signed - self._targets)).sum(axis=2) for s in some]
-        return self.backend.numpy(sums[0] if len(sums) == 1 else np.concatenate(sums))
 
     @cached_property
     def _signs_and_costs(self) -> tuple[Any, Any]:

@@ -12,7 +12,6 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from splinear._types import AnyArray, Floats
 from splinear.devices.backend import Grid
 from splinear.devices.numpy_pairs import NumPySurfaces, grid_evidence
-from splinear.devices.plain_box import PlainBox
 from splinear.devices.plain_classes import (
     bent_classes,
     bent_diagonals,
@@ -24,7 +23,6 @@ from splinear.devices.plain_classes import (
 )
 from splinear.model.chains import Chain
 from splinear.model.group import TermGroup
-from splinear.solvers.hinge.box import Box
 
 __all__ = ["NumPyBackend"]
 
@@ -79,9 +77,8 @@ class NumPyBackend:
         """Return A' diag(w) A for each row w of the weights."""
         return np.stack([A.T @ (w[:, None] * A) for w in weights])
 
-    def inverse_factors(self, H: Floats, sizes: AnyArray | None = None) -> Floats:
+    def inverse_factors(self, H: Floats) -> Floats:
         """Return L^{-1} of matrices H = L L'; not finite if a matrix has no such L."""
-        del sizes
         out = np.full(H.shape, np.nan)
         for own, to in zip(H, out, strict=True):
             L, failed = dpotrf(own, lower=1)
@@ -93,18 +90,6 @@ class NumPyBackend:
         """Return M'M v for matrices M (n, m, m) and vectors v (n, m)."""
         half = (factors @ vectors[:, :, None])[:, :, 0]
         return np.asarray((half[:, None, :] @ factors)[:, 0])
-
-    def rounded(self, A: Floats) -> Floats:
-        """Return the matrix itself."""
-        return A
-
-    def inner(self, A: Floats, B: Floats) -> Floats:
-        """Return A B'."""
-        return np.asarray(A @ B.T)
-
-    def boxed(self, K: Floats, box: Box, b: Floats, gradient: Floats) -> PlainBox:
-        """Return the problems of a box, starting from b."""
-        return PlainBox(self, K, box, b, gradient)
 
     def classes(self, F: Floats, labels: AnyArray, *, minus: bool = False) -> tuple[Floats, Floats]:
         """Return the softmax of F, and the log-probabilities of the labels."""

@@ -15,7 +15,6 @@ from splinear.devices.arrays import RowArray, bare
 from splinear.devices.backend import Backend, Cells, DeviceArray, Surfaces, is_supported
 from splinear.devices.losses import on_device
 from splinear.devices.pairs import DeviceGrids, DevicePairs
-from splinear.devices.pool import Pool
 from splinear.devices.thinned import thinned_products
 from splinear.devices.whole import Inverses
 from splinear.losses.curvature import Curvature
@@ -146,10 +145,6 @@ class DeviceRows:
         codes = [copied_codes(own.codes(), group) for group, own in pairs]  # type: ignore[attr-defined]
         parts = zip(self.layout.groups, read_codes(codes, self.layout), strict=True)
         return [group.core(part) for group, part in parts]
-
-    def pool(self, bias: float) -> Pool:
-        """Return an empty pool of rows, whose inner products include intercepts of this bias."""
-        return Pool(self.backend, self.cells, self.layout, bias)
 
     def _coded(self) -> DeviceRows:
         rows = DeviceRows.prepare(

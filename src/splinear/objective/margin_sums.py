@@ -193,11 +193,6 @@ class RowMargins:
         losses, parts = np.array(found).T
         return losses, parts
 
-    def stretched(self, F: Floats, scales: Floats) -> Floats:
-        """Return the sums of the losses at s F for each scale s, (n_scales, n_outputs)."""
-        none = np.zeros(F.shape)
-        return np.stack([self.gaps(s * F, none)[0] for s in scales])
-
     @cached_property
     def _twins(self) -> list[tuple[_core.Loss, _core.DualProblem]]:
         """The compiled loss and problem of every output."""

@@ -23,10 +23,6 @@ from splinear.model.layout import Layout
 from splinear.model.scoring import Scorer, scorers_of
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.margin_sums import MarginSums
-from splinear.objective.problem import Result, Start, Stopping
-from splinear.objective.rows import Rows
-from splinear.solvers.hinge import smoothing, working_sets
-from splinear.solvers.hinge.margin_proof import SolveMargins
 from splinear.tables.checks import column_ranges
 from splinear.tables.device import DeviceTable
 from splinear.tables.table import Table
@@ -35,7 +31,6 @@ from splinear.training.passes import PassTrainer
 from splinear.training.ranges import check_ranges
 from splinear.training.set import TrainingSet
 from splinear.training.table import TrainingTable
-from splinear.training.tall import has_many_rows
 from splinear.training.trainer import Fitter, Trainer
 
 __all__ = ["device_rows", "device_scores", "refusal", "trainer_on"]
@@ -87,21 +82,6 @@ def device_rows(
     return cast(TrainingRows, in_memory_of(backend, make, data.table, layout))
 
 
-def _solver(data: TrainingSet) -> SolveMargins:
-    """Return the smoothing solver if rows are many, and the working-set solver otherwise."""
-    if has_many_rows(data.rows.n_rows, data.rows.layout.n_parameters):
-        return smoothing.solve
-    return _by_working_sets
-
-
-def _by_working_sets(
-    rows: Rows, total: MarginSums, stopping: Stopping, start: Start | None
-) -> list[Result]:
-    """Solve on a working set of rows, shared by all outputs."""
-    sums, pool = cast(DeviceMargins, total), cast(DeviceRows, rows).pool(total.kind.bias)
-    return working_sets.solve(rows, sums, sums.like.problems, stopping, pool, start)
-
-
 def trainer_on(rows: object, trainer: Trainer) -> Fitter:
     """Return the trainer for these rows.
 
@@ -113,7 +93,7 @@ def trainer_on(rows: object, trainer: Trainer) -> Fitter:
     def margins(data: TrainingSet) -> MarginSums:
         return DeviceMargins(trainer.margins(data.response, data.weighted), rows.backend)
 
-    return PassTrainer(margins, _solver)
+    return PassTrainer(margins)
 
 
 def device_scores(estimator: BaseEstimator, model: Model, table: DeviceTable) -> Floats:

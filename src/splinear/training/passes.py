@@ -25,12 +25,9 @@ class PassTrainer:
     ----------
     margins : callable
         margins(data) returns the sums of losses over all rows of a training set.
-    solver : callable
-        solver(data) returns the function that minimizes them.
     """
 
     margins: Callable[[TrainingSet], MarginSums]
-    solver: Callable[[TrainingSet], SolveMargins]
 
     def starts(
         self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
@@ -49,6 +46,6 @@ class PassTrainer:
         start = None if starts is None else Start(*stack(data.centered(starts)))
         rows = cast(ExactPasses, data.rows)
         with one_blas_thread():
-            results = solve_margins(rows, self.margins(data), stopping, start, self.solver(data))
+            results = solve_margins(rows, self.margins(data), stopping, start)
         results = data.restored([replace(found, alpha=None, slopes=None) for found in results])
         return Trained(data, data.rows.layout, results)

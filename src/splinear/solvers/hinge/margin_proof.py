@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,7 +14,7 @@ from splinear.objective.space import Space
 from splinear.solvers.hinge import smoothing
 from splinear.solvers.proofs.certificate import AIM, LAST_AIM, with_gap
 
-__all__ = ["ExactPasses", "SolveMargins", "certify", "solve_margins"]
+__all__ = ["ExactPasses", "certify", "solve_margins"]
 
 
 class ExactPasses(Rows, Protocol):
@@ -26,19 +25,15 @@ class ExactPasses(Rows, Protocol):
         ...
 
 
-SolveMargins = Callable[[Rows, MarginSums, Stopping, Start | None], list[Result]]
-
-
 def solve_margins(
     rows: ExactPasses,
     total: MarginSums,
     stopping: Stopping,
     start: Start | None = None,
-    solve: SolveMargins = smoothing.solve,
 ) -> list[Result]:
     """Solve on rounded rows, and continue on X itself if the gap on X is above stopping.tol."""
     aim = max(AIM * stopping.tol, LAST_AIM) if rows.is_coded else stopping.tol
-    solved = solve(rows, total, replace(stopping, tol=aim), start)
+    solved = smoothing.solve(rows, total, replace(stopping, tol=aim), start)
     found = _certified(rows, total, solved, stopping)
     n_iter = found[0].n_iter
     is_over = stopping.watch.reason is not None or n_iter >= stopping.max_iter
@@ -50,17 +45,11 @@ def solve_margins(
         max_iter=stopping.max_iter - n_iter,
         watch=stopping.watch.after(n_iter),
     )
-    again = solve(rows.exactly(), total, left, _from(found))
+    again = smoothing.solve(rows.exactly(), total, left, Start(*stack(found)))
     again = [replace(one, n_iter=one.n_iter + n_iter) for one in again]
     again = _certified(rows, total, again, stopping)
     pairs = zip(found, again, strict=True)
     return [after if after.certified or after.gap < one.gap else one for one, after in pairs]
-
-
-def _from(found: list[Result]) -> Start:
-    """Return a start at the models, and at the dual variables of solvers that have them."""
-    alphas = [one.alpha for one in found if one.alpha is not None]
-    return Start(*stack(found), alpha=np.stack(alphas) if len(alphas) == len(found) else None)
 
 
 def _certified(
