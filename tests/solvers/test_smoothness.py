@@ -1,5 +1,7 @@
 """Smoothness by REML: against the marginal likelihood itself, and what users see of it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
@@ -165,6 +167,14 @@ def variances_of(group):
     return np.array([group.embedding.variance[0], parts.bend_variance[0], parts.line_variance[0]])
 
 
+def deviance_of_parts(group, X, y, weights, logs):
+    """`deviance` at the logarithms of the variances of steps, bends and line."""
+    B, line, D, _ = basis_of(group, X)
+    M, of_line = prior_of(group, np.exp(logs))
+    phi = B @ np.linalg.solve(D, np.linalg.inv(np.linalg.cholesky(M)).T)
+    return deviance(np.column_stack([phi, np.sqrt(of_line) * (B @ line)]), y, weights)
+
+
 def dense_measures(group, X, h, noise=1.0):
     """Posterior of a curve's parts, from the joint matrix of curve, line and intercept.
 
@@ -209,14 +219,7 @@ def test_line_steps_and_bends_maximize_the_marginal_likelihood(
     (group,) = found.layout.groups
     assert group.edges is not None
     w = np.ones(len(y)) if weights is None else weights
-    B, line, D, _ = basis_of(group, X)
-
-    def of_all(logs):
-        M, of_line = prior_of(group, np.exp(logs))
-        of_steps = np.linalg.inv(np.linalg.cholesky(M)).T
-        phi = B @ np.linalg.solve(D, of_steps)
-        return deviance(np.column_stack([phi, np.sqrt(of_line) * (B @ line)]), y, w)
-
+    of_all = partial(deviance_of_parts, group, X, y, w)
     has_line = group.parts.line_variance[0] > 0
     assert has_line == (name != "cubic, D_2")
     at = np.log(np.maximum(variances_of(group), 1e-300))
@@ -230,11 +233,28 @@ def test_line_steps_and_bends_maximize_the_marginal_likelihood(
     best = minimize(of_all, at, method="Nelder-Mead", bounds=bounds, options=options)
     assert of_all(at) - best.fun < 1e-4
     residual = y - np.average(y, weights=w)
-    model = B @ found.starts[0].coef[0][group.used[0]] + found.starts[0].intercept
+    B, _, _, used = basis_of(group, X)
+    model = B @ found.starts[0].coef[0][used] + found.starts[0].intercept
     noise = w @ (residual - model) ** 2 / (w.sum() - found.edf[0][0] - 1)
     free, _, _ = dense_measures(group, X, w)
     assert noise > 0
     assert found.edf[0][0] == pytest.approx(free.sum(), rel=1e-3)
+
+
+@pytest.mark.parametrize("least_gain", [1e-3, 1e-4, 1e-5])
+def test_turns_that_gain_little_evidence_are_left_out(least_gain, laid_out, monkeypatch):
+    """Without them the marginal likelihood is as good up to the gain that was asked for."""
+    monkeypatch.setattr(smoothness, "LEAST_TURNS", 1)
+    X, _, y = one_column("curve", n=400)
+    layout = laid_out(X, {0: TERMS["curve"]})
+    early, late = (chosen_for(X, layout, y, least_gain=gain) for gain in (least_gain, 0.0))
+    assert early.n_turns < late.n_turns
+    missed = [
+        deviance_of_parts(group, X, y, np.ones(len(y)), np.log(variances_of(group)))
+        for found in (early, late)
+        for group in found.layout.groups
+    ]
+    assert -1e-6 <= missed[0] - missed[1] <= 2.0 * least_gain * len(y)
 
 
 @pytest.mark.parametrize("curve", [Spline(20, 3, 2, "uniform"), Spline(20, 1, 2, "uniform")])

@@ -45,6 +45,9 @@ LEAST_OF_CROWDED = 400  # the same for crowded tables: a hundred rows are held o
 MOST_ROWS = 50_000  # largest number of rows for REML...
 ROWS_PER_LEVEL = 5  # ...unless a category needs more, because its variance is that of single levels
 MOST_VALUES = 10**8  # of a wide table read per pass over its sample, times the number of outputs
+# Log evidence per independent unit that new variances must gain for another turn. On ten tables of
+# 3,450 to 50,000 rows, later turns (as many again) changed test losses by less than .0002.
+LEAST_GAIN = 2e-6
 # Diagonal blocks overestimate degrees of freedom more and more, so it is better to stop early.
 SETTLED_WIDE, MAX_TURNS_WIDE = 0.1, 8
 # Each turn takes a step of all surfaces. Their variances need not be as settled as those of curves:
@@ -210,6 +213,7 @@ def _by_reml(
         replace(stopping, watch=stopping.watch.during("smoothness")),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
+        least_gain=0.0 if wide else LEAST_GAIN,
         in_all=wide,
         max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,
     )

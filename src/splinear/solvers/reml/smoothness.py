@@ -104,6 +104,7 @@ def choose_smoothness(
     *,
     pooled: bool = False,
     settled: float = SETTLED,
+    least_gain: float = 0.0,
     in_all: bool = False,
     max_turns: int = MAX_TURNS,
     begin: Smoothness | None = None,
@@ -114,9 +115,10 @@ def choose_smoothness(
     If `pooled`, the variances are those of rows.layout times one factor, without edge weights. The
     turns end when no term's degrees of freedom will change by more than a share `settled` of them
     (of 10, if a term has fewer), as estimated from the last two changes; if `in_all`, when their
-    changes sum to at most that share of their total; or after max_turns. The first turn begins with
-    the layout and the models of `begin`, if given; if `only_pairs`, the variances of curves are
-    kept from that layout.
+    changes sum to at most that share of their total; when new variances of curves gain at most
+    `least_gain` of log evidence per independent unit; or after max_turns. The first turn begins
+    with the layout and the models of `begin`, if given; if `only_pairs`, the variances of curves
+    are kept from that layout.
 
     `totals` are the sums of losses of all outputs, which share the result. Divided by their
     dispersion (for the squared error, the variance of the residuals), they are negative
@@ -124,7 +126,7 @@ def choose_smoothness(
     are other parameters of the loss. After
     Ctrl-C the result of the last turn is returned, and the watch keeps the exception.
     """
-    how = _Way(pooled, settled, in_all, max_turns, only_pairs)
+    how = _Way(pooled, settled, least_gain, in_all, max_turns, only_pairs)
     turns = _turns(rows, totals, stopping, how, begin)
     found = next(turns)
     try:
@@ -141,6 +143,7 @@ class _Way:
 
     pooled: bool
     settled: float
+    least_gain: float
     in_all: bool
     max_turns: int
     only_pairs: bool
@@ -184,11 +187,12 @@ def _turns(
         gap = np.nan  # takes a pass over the rows, so it is computed only on request
         if stopping.watch.tell is not None:
             gap = max(point.relative_gap for point in found)
+        gain = np.inf
         if how.pooled:
             layout = first.scaled(_common_factor(first, measures, noise))
         else:
             has_edges = [n_turns > 1 and can for can in can_have_edges]
-            new = _updated_layout(
+            new, gain = _updated_layout(
                 layout, first, measures, noise, pace, has_edges, of_pairs=n_turns > 1
             )
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
@@ -204,7 +208,8 @@ def _turns(
             return
         losses, last = sum(point.losses for point in found), losses
         is_still = abs(losses - last) <= SETTLED_LOSSES * last and is_known
-        if moves.are_over(edf) and is_still and n_turns >= LEAST_TURNS:
+        is_over = moves.are_over(edf) or gain <= how.least_gain * n_units
+        if is_over and is_still and n_turns >= LEAST_TURNS:
             return
 
 
@@ -278,26 +283,33 @@ def _updated_layout(
     has_edges: Sequence[bool],
     *,
     of_pairs: bool,
-) -> Layout:
+) -> tuple[Layout, float]:
     """Return the layout with the variances and weights that follow from the measures.
 
     `pace` lengthens the steps of curves, unless it is None. `has_edges` says which groups of curves
-    get weights of steps, and `of_pairs` whether surfaces do.
+    get weights of steps, and `of_pairs` whether surfaces do. The second result is the log evidence
+    that the new variances of curves should gain: its slopes along the logarithms of the t_j, which
+    are 1/2 (sum_k w_jk d_jk^2 / t_j - e_j), times their changes.
     """
     n = len(layout.groups)
     curves = list(zip(layout.groups, first.groups, measures[:n], strict=True))
     pairs = zip(layout.pairs, first.pairs, measures[n:], strict=True)
     explained = [_explained(group, measure) for group, _, measure in curves]
     squares, freedom = np.concatenate([np.zeros((2, 0)), *explained], axis=1)
-    variances = _variances(layout.variances, first.variances, squares / noise, freedom)
+    now = layout.variances
+    variances = _variances(now, first.variances, squares / noise, freedom)
     if pace is not None:
-        variances = pace.lengthened(layout.variances, variances, first.variances)
+        variances = pace.lengthened(now, variances, first.variances)
     edges = [
         _edges(at_first.embedding.used, at_first.edges, measure, noise) if has else group.edges
         for has, (group, at_first, measure) in zip(has_edges, curves, strict=True)
     ]
     surfaces = [_updated_pairs(*those, noise, with_edges=of_pairs) for those in pairs]
-    return layout.with_variances(variances, edges).with_pairs(surfaces)
+    counts = (now > 0.0) & (variances > 0.0)
+    change = np.log(np.divide(variances, now, out=np.ones_like(now), where=counts))
+    slope = 0.5 * (np.divide(squares / noise, now, out=freedom.copy(), where=counts) - freedom)
+    gain = float(np.abs(slope) @ np.abs(change))
+    return layout.with_variances(variances, edges).with_pairs(surfaces), gain
 
 
 def _explained(group: TermGroup, measure: Measures) -> Floats:
