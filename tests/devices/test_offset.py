@@ -5,13 +5,13 @@ from __future__ import annotations
 import emulated_cupy
 import numpy as np
 import pytest
+from splinear.solvers.hinge.box import Box
 from test_fits import both, digits, same
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.devices.losses import DeviceSoftmax, on_device
 from splinear.devices.numpy_backend import NumPyBackend
 from splinear.losses import Hinge, Softmax, SquaredHinge
-from splinear.solvers.hinge.box import Box
 from splinear.objective.loss_sums import Summed
 from splinear.objective.problem import Problem
 from splinear.terms import Spline

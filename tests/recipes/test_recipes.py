@@ -16,12 +16,7 @@ from sklearn.svm import LinearSVC
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
 from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
-from splinear.model.layout import Layout
-from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import Separable
-from splinear.objective.problem import Problem, Stopping
-from splinear.solvers import newton
-from splinear.tables.opening import FORMATS, open_table
+from splinear.tables.opening import FORMATS
 from splinear.terms import Spline
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.margin_sums import RowMargins
 from splinear.objective.problem import Problem, Start, Stopping
 from splinear.objective.watch import Watch
-from splinear.solvers.hinge import dual_cd, smoothing, working_sets
+from splinear.solvers.hinge import dual_cd, smoothing
 from splinear.tables.opening import open_table
 
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]

@@ -10,9 +10,9 @@ from distributed import Client
 from splinear._types import Input, Terms
 from splinear.classifier import AdditiveClassifier
 from splinear.dask.estimator import DaskEstimator
+from splinear.losses import Loss
 from splinear.objective.watch import Progress
 from splinear.regressor import AdditiveRegressor, Name
-from splinear.losses import Loss
 from splinear.terms.base import Term
 from splinear.training.class_weights import ClassWeight
 

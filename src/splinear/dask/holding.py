@@ -10,9 +10,9 @@ import numpy as np
 
 from splinear.dask.parts import OnValues, Part
 from splinear.dask.storing import IN_USE, Kept, Room, mapped_codes
+from splinear.losses.base import Loss
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.local.pair_rows import PairRows
-from splinear.losses.base import Loss
 from splinear.tables.chunks import Chunk
 
 __all__ = ["Holding"]

@@ -27,7 +27,6 @@ from splinear.dask.passes import RemoteRows
 from splinear.model.layout import Layout
 from splinear.objective.margin_sums import MarginKind, MarginSums, Measures, RowMargins
 from splinear.objective.problem import Start, Stopping
-from splinear.solvers.hinge import smoothing
 from splinear.tables.opening import open_table
 from splinear.training.dual import DualTrainer
 from splinear.training.passes import PassTrainer

@@ -265,7 +265,7 @@ class TermGroup:
             found = np.concatenate([found, parameters[..., -1:]], axis=-1)
         return np.where(self.used, found, 0.0)
 
-    @property
+    @cached_property
     def precision(self) -> Floats:
         """w_jk / s_j^2 of curves, then 1 / g_j of gaps; 0 for unused parameters."""
         stiffness, of_gap = self._stiffness
@@ -317,11 +317,12 @@ class TermGroup:
         out[:, : self.size], out[:, -1, 0] = bands, self._stiffness[1]
         return out
 
+    @cached_property
     def lines(self) -> tuple[Floats, Floats, Floats]:
-        """Return the lines of all curves, what they lower the penalty by, and their precisions.
+        """The lines of all curves, what they lower the penalty by, and their precisions.
 
         The lines l_j are (n_features, stride); the penalty's matrix is that of `penalty_bands` less
-        c_j v_j v_j', returned as sqrt(c_j) v_j, (n_features, stride); the precisions of lines are
+        c_j v_j v_j', and given as sqrt(c_j) v_j, (n_features, stride); the precisions of lines are
         infinite where there is none, (n_features,).
         """
         assert self.parts is not None

@@ -93,7 +93,7 @@ def factored(
 
     lines = np.empty((0, 0)), np.empty((0, 0)), np.empty(0)
     if group.parts is not None:
-        line, _, precision = group.lines()
+        line, _, precision = group.lines
         lines = line, band_products(blocks, line, group.used), precision
 
     def factor(matrix: Floats) -> _core.ArrowGroup:

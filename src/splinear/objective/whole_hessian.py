@@ -157,7 +157,7 @@ def penalty_entries(
             if p:
                 yield beside[there], to[there], values[there]
         if group.parts is not None:
-            for own, lowered in zip(at, group.lines()[1], strict=True):
+            for own, lowered in zip(at, group.lines[1], strict=True):
                 there = np.flatnonzero((lowered != 0.0) & (own >= 0))
                 to, beside = np.meshgrid(own[there], own[there], indexing="ij")
                 yield to.ravel(), beside.ravel(), -np.outer(lowered[there], lowered[there]).ravel()

@@ -34,8 +34,6 @@ from splinear.objective.watch import Watch
 from splinear.solvers.proofs.certificate import fine_enough
 from splinear.tables.checks import check_offset, column_ranges, feature_label
 from splinear.tables.device import DeviceTable, on_host, to_cupy_like
-from splinear.objective.local.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
-from splinear.objective.local.training_rows import TrainingRows
 from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
 from splinear.terms.plan import check_curve, check_terms

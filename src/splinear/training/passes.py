@@ -9,7 +9,7 @@ from typing import cast
 from splinear.model.layout import Layout
 from splinear.objective.margin_sums import MarginSums
 from splinear.objective.problem import Start, Stopping, stack
-from splinear.solvers.hinge.margin_proof import ExactPasses, SolveMargins, solve_margins
+from splinear.solvers.hinge.margin_proof import ExactPasses, solve_margins
 from splinear.training.running import one_blas_thread
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import LastFit, Trained, starts_like

@@ -22,7 +22,7 @@ from splinear._types import Floats
 from splinear.losses.base import Loss
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import LossSum, Summed, constant_of, renewed
+from splinear.objective.loss_sums import LossSum, constant_of, renewed
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
 from splinear.objective.problem import Result, Start, Stopping, stack

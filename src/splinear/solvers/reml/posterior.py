@@ -258,7 +258,7 @@ class PartsPosterior:
         """
         parts, size = group.parts, group.size
         assert parts is not None
-        line, _, precision = group.lines()
+        line, _, precision = group.lines
         u, of_gap = _apart(group, blocks, u)
         of_line = band_products(blocks, line, group.used)
         bands = penalized_bands(group, blocks, n_threads)

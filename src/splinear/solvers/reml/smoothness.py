@@ -45,15 +45,11 @@ from splinear.model.pairs import PairGroup
 from splinear.model.parts import Parts
 from splinear.model.scatter import together
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import LossSum
+from splinear.objective.loss_sums import LossSum, renewed
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
 from splinear.objective.problem import Start, Stopping, start_at
 from splinear.penalties import DifferencePenalty
-from splinear.solvers import newton
-from splinear.objective.point import Point
-from splinear.objective.loss_sums import LossSum, Summed, renewed
-from splinear.objective.problem import Start, Stopping, start_at
 from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from

@@ -20,12 +20,12 @@ from scipy.linalg import cho_factor, cho_solve
 from splinear._types import Floats
 from splinear.model.factoring import factor_with
 from splinear.model.layout import Layout
+from splinear.objective.loss_sums import LossSum
 from splinear.objective.point import Point
 from splinear.objective.problem import Stopping
 from splinear.objective.step import Step
 from splinear.objective.whole_hessian import KeptHessian, entries_per_row
 from splinear.solvers import newton
-from splinear.objective.loss_sums import LossSum
 
 __all__ = ["Turns", "turns_from"]
 
