@@ -4,10 +4,12 @@ import io
 import os
 import re
 import runpy
+import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from splinear import _core
@@ -329,6 +331,28 @@ def test_gams(tmp_path):
     errors, seconds = tables_of(page)
     assert [line[:2] for line in errors[2:]] == [["numbers", "400"], ["labels", "400"]]
     assert all(float(line[2]) > 0 and line[3:] == ["-"] * 3 for line in errors[2:] + seconds[2:])
+
+
+def test_smooth_truths(tmp_path):
+    run("smooth_truths", "--quick", "--output", tmp_path)
+    page = (tmp_path / "smooth_truths.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert [line[2] for line in lines] == 6 * ["test RMSE", "error", "seconds"]
+    for rmse, error in zip(lines[::3], lines[1::3], strict=True):
+        noise = 2.0 if "gamSim" in rmse[0] else 1.0
+        both = np.hypot(noise, float(error[3]))
+        assert float(rmse[3]) == pytest.approx(both, rel=0.015)  # 50,000 rows: 5 deviations
+        assert rmse[4:] == error[4:] == ["-", "-"]
+    assert page.count("not measured") == 6
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_code_for_mgcv_runs():
+    _, names = run("smooth_truths", run_name="loaded")
+    rows, test = (names["example"](6, 2_000, seed) for seed in range(2))
+    errors = [error for _, error, _ in names["of_mgcv"](rows, test)]
+    assert len(errors) == len(names["RANKS"])
+    assert all(0.1 < error < 0.6 for error in errors)  # of means that vary by 3 or more
 
 
 def test_pairs_held_out(tmp_path):
