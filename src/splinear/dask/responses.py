@@ -74,9 +74,11 @@ class WithLoss:
 
     loss: Loss
 
-    def __call__(self, part: Holding | None, X: Input, y: Input, weights: Input) -> Holding:
+    def __call__(
+        self, part: Holding | None, X: Input, y: Input, weights: Input, offset: Input
+    ) -> Holding:
         """Return the part with this loss."""
-        del X, y, weights
+        del X, y, weights, offset
         assert part is not None
         return part.with_loss(self.loss)
 
