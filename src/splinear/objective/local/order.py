@@ -40,8 +40,7 @@ class Order:
         """Draw the order of n rows; only those in `kept`, unless it is None, get a place.
 
         Rows of one of the `groups` (n,) come one after the other, so that the first rows are a
-        sample of groups. With `keys` (n_rows,), the order in which rows are given does
-        not matter.
+        sample of groups. With `keys` (n_rows,), the order in which rows are given does not matter.
         """
         dtype = np.uint32 if n < 2**32 - 1 else np.uint64
         n_rows = n if kept is None else int(np.count_nonzero(kept))
