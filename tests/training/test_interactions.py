@@ -310,6 +310,15 @@ def test_why_no_pairs_were_kept(estimator, capsys):
     assert alone.pair_search_["why_none"] == "there were no pairs to look at"
 
 
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_no_pairs_are_looked_for_where_classes_have_a_row_or_two():
+    X, y = rows(120), np.arange(120) % 100
+    model = AdditiveClassifier(interactions="auto", random_state=0).fit(X, y)
+    assert model.pair_search_["looked_at"] == 0
+    assert "too few rows for so many classes" in model.pair_search_["why_none"]
+    assert AdditiveClassifier(interactions=[(0, 1)]).fit(X[:40], y[:40] % 20).terms_.pairs
+
+
 @both
 def test_pairs_are_the_same_every_time(estimator):
     X = frame_of_kinds(800)

@@ -62,6 +62,7 @@ CHEAP = 2 * 10**6  # rows times pairs
 # Upper limits on the number of pairs that "auto" takes.
 PAIRS_PER_FEATURE, FEW_PAIRS = 8, 60
 ROWS_PER_PAIR = 30
+ROWS_PER_OUTPUT = 5  # with fewer, "auto" looks for none: a surface has as many functions
 
 
 def check_interactions(request: object) -> None:
@@ -164,6 +165,10 @@ class Interactions:
         order = np.argsort(-z, kind="stable")
         found = [pairs[k] for k in order[: self._n_taken(z, len(chains[0]))]]
         return {pair: Pair() for pair in found}, len(pairs)
+
+    def has_rows_for(self, n_outputs: int) -> bool:
+        """Return whether there are enough rows to look for surfaces of so many outputs."""
+        return self.n_more is not None or self._n_units >= ROWS_PER_OUTPUT * n_outputs
 
     def _are_ordered(self, pairs: list[FeaturePair]) -> NDArray[np.bool_]:
         """Return whether each pair has a category.

@@ -248,7 +248,10 @@ class NewtonTrainer:
         rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
         few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
         search = None
-        if asked.n_more != 0:
+        n_outputs = sum(total.n_outputs for total in data.sums())
+        if asked.n_more != 0 and not asked.has_rows_for(n_outputs):
+            search = PairSearch(0, 0, has_rows=False)
+        elif asked.n_more != 0:
             sums, share, gain = data.sums(), 1.0, None
             crossed = CrossFit.train(few, curves.starts, stopping)
             if asked.n_more is None:

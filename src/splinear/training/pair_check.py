@@ -49,11 +49,14 @@ class PairSearch:
         Number of pairs, and of those that were found to interact.
     gain : float or None
         By how much surfaces lowered the loss per held-out row; None if that was not checked.
+    has_rows : bool
+        Whether there are enough rows to look for pairs.
     """
 
     n_looked_at: int
     n_found: int
     gain: float | None = None
+    has_rows: bool = True
 
     def report(self, n_kept: int) -> dict[str, int | float | str | None]:
         """Return all of it as a dict, with a reason if no surfaces are kept."""
@@ -66,6 +69,8 @@ class PairSearch:
         }
 
     def _why_none(self) -> str:
+        if not self.has_rows:
+            return "there are too few rows for so many classes or labels"
         if not self.n_looked_at:
             return "there were no pairs to look at"
         if not self.n_found:
