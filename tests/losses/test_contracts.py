@@ -263,6 +263,9 @@ def test_fits_are_certified_and_near_the_truth(loss, C):
     found = model.loss_.scores_of(model.predict(X))
     assert np.sqrt(np.mean((found - f) ** 2)) < 0.3
     assert 0.1 < model.score(X, y) < 1.0
+    far = model.predict(1e3 * X)
+    assert np.all(np.isfinite(far))
+    assert loss.link != "log" or far.min() > 0.0
     assert model.score(X, y) > model_of(loss, C=1e-6).fit(X, y).score(X, y)
 
 
