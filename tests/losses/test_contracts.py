@@ -270,6 +270,15 @@ def test_fits_are_certified_and_near_the_truth(loss, C):
 
 
 @fitted
+@pytest.mark.parametrize("C", [None, 1.0])
+def test_targets_that_are_all_equal_are_fitted_exactly(loss, C):
+    X, _, y = targets(loss)
+    model = model_of(loss, C=C).fit(X, np.full(len(y), 7.0))
+    assert model.certified_
+    assert_allclose(model.predict(X), 7.0, rtol=1e-12)
+
+
+@fitted
 def test_a_factor_of_the_weights_changes_nothing(loss):
     X, _, y = targets(loss)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))

@@ -110,9 +110,12 @@ class NegativeBinomial(NonnegativeLoss):
         return self.gap(y, f[None], np.zeros((1, len(f))))
 
     def slope(self, y: AnyArray, f: Floats) -> Floats:
-        """Return (y + theta) p - y."""
+        """Return (y + theta) p - y, near y as (1 - p) (mu - y): then nothing cancels."""
         trials, logit = self._trials(y, f)
-        return trials * expit(logit) - y
+        m = f - np.log(np.where(y > 0.0, y, 1.0))
+        near = (y > 0.0) & (np.abs(m) < 1.0)
+        close = expit(-logit) * y * np.expm1(np.where(near, m, 0.0))
+        return np.where(near, close, trials * expit(logit) - y)
 
     def curvature(self, y: AnyArray, f: Floats) -> Floats:
         """Return (y + theta) p (1 - p)."""
@@ -137,7 +140,7 @@ class NegativeBinomial(NonnegativeLoss):
         trials, logit = self._trials(y, F[0])
         share = (y + R[0]) / trials
         feasible = np.clip(share, 0.0, 1.0)
-        off = feasible - expit(logit)
+        off = (R[0] - self.slope(y, F[0])) / trials  # share - p
         each = divergence(feasible, off, -logit) + divergence(1.0 - feasible, -off, logit)
         return np.where(np.abs(share - feasible) <= ROUNDING, trials * each, np.inf)
 
