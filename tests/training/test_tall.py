@@ -74,17 +74,6 @@ def test_threads_change_nothing(rows):
 
 
 @pytest.mark.usefixtures("counts_as_tall")
-def test_dual_coordinate_descent_goes_on_where_steps_do_not_suffice(rows):
-    seen = []
-    with patch.object(tall, "MOST_STEPS", 1):
-        model = AdditiveSVC(Spline(8), C=10.0, tol=1e-3, callback=seen.append)
-        model = fitted(model, rows)
-    assert model.certified_
-    assert model.n_iter_ == len(seen) > 1
-    assert [one.n_iter for one in seen] == list(range(1, len(seen) + 1))
-
-
-@pytest.mark.usefixtures("counts_as_tall")
 def test_steps_are_what_max_iter_counts(rows):
     with pytest.warns(UserWarning, match="max_iter"):
         model = fitted(AdditiveSVC(Spline(8), C=10.0, tol=1e-3, max_iter=1), rows)

@@ -45,6 +45,7 @@ DUAL_PARAMETERS: Constraints = {
 
 Found = TypeVar("Found")
 
+WARM_GAP = 0.2  # relative gap up to which dual variables are worth starting from
 SHARES = (*np.geomspace(1.0, 1e-6, 25), 0.0)  # factors tried for dual variables of a warm start
 
 
@@ -295,5 +296,5 @@ def _feasible(start: Start, rows: TrainingRows, problem: Problem, n_threads: int
     scores = share * (rows.scores(parameters, n_threads)[0] + problem.bias * b)
     losses = problem.loss.of_margin(problem.margin(scores)[counts])
     primal = 0.5 * share**2 * square + float(cost @ losses)
-    helps = primal - dual(share) <= tall.WARM_GAP * primal
+    helps = primal - dual(share) <= WARM_GAP * primal
     return replace(start, alpha=share * alpha if helps else None)
