@@ -84,12 +84,9 @@ def certify(
     q = pull + space.join(sums, np.asarray(R.sum(axis=1)))
     primal = 0.5 * np.einsum("kp,kp->k", theta, pull) + losses
     gap = parts + 0.5 * np.einsum("kp,kp->k", q, space.from_penalty_gradient(q))
-    return [
-        _noting_rounding(found, with_gap(found, float(value), float(left), stopping.tol))
-        for found, value, left in zip(results, primal, gap, strict=True)
-    ]
-
-
-def _noting_rounding(solved: Result, found: Result) -> Result:
-    """Mark a result that converged on rounded rows but not on X."""
-    return replace(found, rounded=solved.converged and not found.certified)
+    out = []
+    for solved, value, left in zip(results, primal, gap, strict=True):
+        found = with_gap(solved, float(value), float(left), stopping.tol)
+        # It converged on rounded rows, but not on X.
+        out.append(replace(found, rounded=solved.converged and not found.certified))
+    return out
