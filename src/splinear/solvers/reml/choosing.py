@@ -61,7 +61,7 @@ MANY = 4  # times as many rows as in the sample
 BETTER = 0.98  # relative to the best loss: what a larger variance must reach
 TRIAL_TOL = 1e-2  # tolerance of the models that are compared
 
-TotalsOf = Callable[[TrainingRows, Loss | None], Sequence[LossSum]]
+TotalsOf = Callable[..., Sequence[LossSum]]
 UnitsOf = Callable[[TrainingRows], float]
 
 
@@ -73,8 +73,8 @@ def choose(
 ) -> Smoothness:
     """Choose the variances of all terms, in place of those of rows.layout.
 
-    totals_of(rows, loss) returns the sums of losses over some rows (of a loss whose parameters were
-    estimated, unless it is None), and units_of(rows) the number of their independent units.
+    totals_of(rows) returns the sums of losses over some rows, totals_of(rows, loss) those of a loss
+    whose parameters were estimated, and units_of(rows) the number of their independent units.
     """
     if rows.n_rows >= LEAST_ROWS:
         if not _is_narrow(rows, units_of):
@@ -121,7 +121,7 @@ def choose_with_pairs(
     few = rows.first(_enough(rows.layout))
     return choose_smoothness(
         few,
-        totals_of(few, begin.loss),
+        _sums(totals_of, few, begin.loss),
         replace(stopping, watch=stopping.watch.after(begin.n_turns).during("smoothness")),
         begin=begin,
         settled=SETTLED_PAIRS,
@@ -129,6 +129,11 @@ def choose_with_pairs(
         max_turns=max_turns,
         only_pairs=not _is_narrow(rows, units_of) or begin.n_rows < few.n_rows,
     )
+
+
+def _sums(totals_of: TotalsOf, rows: TrainingRows, loss: Loss | None) -> Sequence[LossSum]:
+    """Return the sums over rows, of a loss whose parameters were estimated unless it is None."""
+    return totals_of(rows) if loss is None else totals_of(rows, loss)
 
 
 def estimated_loss(rows: TrainingRows, total: LossSum, stopping: Stopping) -> Loss:
@@ -164,7 +169,7 @@ def _is_crowded(rows: TrainingRows, totals_of: TotalsOf, units_of: UnitsOf) -> b
     """Return whether there are few rows for the curves of all classes, but enough to split."""
     if rows.n_rows < LEAST_OF_CROWDED:
         return False
-    n_classes = max(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS), None))
+    n_classes = max(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
     return n_classes > 1 and FEW_ROWS * n_classes * _n_curves(rows.layout) >= units_of(rows)
 
 
@@ -209,7 +214,7 @@ def _by_reml(
 ) -> Smoothness:
     return choose_smoothness(
         rows,
-        totals_of(rows, None),
+        totals_of(rows),
         replace(stopping, watch=stopping.watch.during("smoothness")),
         pooled=pooled,
         settled=SETTLED_WIDE if wide else SETTLED,
@@ -238,7 +243,7 @@ class _Trials:
     @classmethod
     def divide(cls, rows: TrainingRows, totals_of: TotalsOf, stopping: Stopping) -> _Trials:
         """Split a sample of the rows."""
-        n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS), None))
+        n_outputs = sum(total.n_outputs for total in totals_of(rows.first(LEAST_ROWS)))
         most = int(np.clip(MOST_VALUES // (_n_curves(rows.layout) * n_outputs), 4_000, MOST_ROWS))
         n_fit = min(most, int((1.0 - HELD_OUT) * rows.n_rows))
         here = rows.first(rows.n_rows)
@@ -297,7 +302,7 @@ class _Trials:
         self.n_trials += 1
         watch = self.stopping.watch.during(f"trial {self.n_trials}")
         rows, points = self.fit.with_layout(layout), []
-        totals = self.totals_of(self.fit, own_loss)
+        totals = _sums(self.totals_of, self.fit, own_loss)
         for k, (total, start) in enumerate(zip(totals, starts, strict=True)):
             own = watch.of(k) if len(totals) > 1 else watch
             stopping = replace(self.stopping, watch=own, tol=TRIAL_TOL)
@@ -313,7 +318,7 @@ class _Trials:
         Where losses have estimated parameters, which differ, it is minus the log-likelihood.
         """
         n_fit, loss = self.fit.n_rows, 0.0
-        of_fit, of_all = (self.totals_of(rows, own_loss) for rows in (self.fit, self.all))
+        of_fit, of_all = (_sums(self.totals_of, rows, own_loss) for rows in (self.fit, self.all))
         pairs = zip(of_fit, of_all, strict=True)
         for point, (fitted, both) in zip(points, pairs, strict=True):
             rows = self.all.with_layout(point.layout)
