@@ -5,15 +5,13 @@ from __future__ import annotations
 import emulated_cupy
 import numpy as np
 import pytest
-from splinear.solvers.hinge.box import Box
 from test_fits import both, digits, same
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.devices.losses import DeviceSoftmax, on_device
 from splinear.devices.numpy_backend import NumPyBackend
-from splinear.losses import Hinge, Softmax, SquaredHinge
+from splinear.losses import Softmax
 from splinear.objective.loss_sums import Summed
-from splinear.objective.problem import Problem
 from splinear.terms import Spline
 
 
@@ -74,30 +72,13 @@ def test_several_classes_by_the_kernels_of_a_gpu(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_wide_tables_by_working_sets(on_backend, loss, monkeypatch):
-    monkeypatch.setattr("splinear.solvers.hinge.working_sets.FIRST", 200)
-    monkeypatch.setattr("splinear.solvers.hinge.working_sets.GROWTH", 150)
+def test_wide_tables(on_backend, loss):
     X, y = digits(400)
     offset = 0.5 * np.random.default_rng(1).normal(size=(400, 3))
-    model = AdditiveSVC(loss=loss, C=1.0, tol=1e-4, random_state=0)
+    model = AdditiveSVC(loss=loss, C=1.0, tol=1e-3, random_state=0)
     here, there = both(model, X, y, offset=offset)
-    same(here, there, X, 1e-4)
+    same(here, there, X, 1e-3)
     assert abs(here.objective_ / model.fit(X, y).objective_ - 1.0) > 0.01
-
-
-@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()])
-def test_the_dual_of_margins_with_targets(loss):
-    """Against the dual of the loss: sum dual(alpha) + alpha t - 1/2 b' K b, with b = y alpha."""
-    random, n = np.random.default_rng(0), 12
-    y = np.where(random.random(n) < 0.4, 1, -1).astype(np.int8)
-    own = Problem(y, loss, 0.5, 2.0, None, random.normal(size=n))
-    A = random.normal(size=(n, n))
-    K, box = A @ A.T, Box.of([own], np.zeros((1, n)))
-    b = random.uniform(np.maximum(box.low[0], -3.0), np.minimum(box.high[0], 3.0))
-    value = 0.5 * b @ ((K + np.diag(box.ridge[0])) @ b) - box.targets[0] @ b
-    alpha = y * b
-    dual = loss.dual(alpha, own.cost).sum() + alpha @ own.targets - 0.5 * b @ K @ b
-    assert value == pytest.approx(-dual)
 
 
 def test_sums_of_several_classes_are_those_of_scores_with_the_offset(backend):

@@ -63,7 +63,9 @@ def test_of_many_rows_a_sample_decides(
     monkeypatch.setattr(choosing, "MOST_ROWS", 1000)
     found = choosing.choose(rows, regression(y), STOPPING, units_of)
     some = rows.first(1000)
-    expected = choose_smoothness(some, regression(y)(some), STOPPING)
+    expected = choose_smoothness(
+        some, regression(y)(some), STOPPING, least_gain=choosing.LEAST_GAIN
+    )
     assert_allclose(scales(found), scales(expected), rtol=1e-12)
     # Variances do not depend on the number of rows, but for chance, if they are not about 0.
     assert np.abs(np.log(scales(found)[0] / scales(whole)[0])) < np.log(3)

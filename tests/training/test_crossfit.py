@@ -77,7 +77,7 @@ def test_there_may_be_few_groups(n_groups, trained):
     X, y = crossed(90)
     model = AdditiveRegressor(**SMALL).fit(X, y, groups=np.arange(90) % n_groups)
     assert np.isfinite(model.predict(X)).all()
-    assert len(trained) == 1
+    assert not trained  # too few units for pairs
 
 
 def test_derivatives_do_not_depend_on_the_unit_of_weights(trained):

@@ -19,6 +19,7 @@ from splinear.objective.problem import Result, Start
 from splinear.training.folds import Setting
 from splinear.training.response import Response
 from splinear.training.set import TrainingSet
+from splinear.training.table import Given
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -40,7 +41,7 @@ NEWTON = {"classes": AdditiveClassifier(C=1.0), "numbers": AdditiveRegressor(C=1
 def training_set(y, weights=None, *, dual=False, **params):
     kinds = DUAL if dual else NEWTON
     model = clone(kinds["numbers" if y is NUMBERS else "classes"]).set_params(**params)
-    return Setting.prepare(model, X, y, weights).training_set
+    return Setting.prepare(model, Given(X, y, weights)).training_set
 
 
 def per_row(data, values):
@@ -270,8 +271,8 @@ def test_another_center_may_be_given():
 
 def test_the_unit_of_a_path():
     for kinds, expected in ((DUAL, np.std(NUMBERS)), (NEWTON, 1.0)):
-        assert Setting.prepare(clone(kinds["numbers"]), X, NUMBERS, None).path_unit == expected
-        assert Setting.prepare(clone(kinds["classes"]), X, THREE, None).path_unit == 1.0
+        assert Setting.prepare(clone(kinds["numbers"]), Given(X, NUMBERS)).path_unit == expected
+        assert Setting.prepare(clone(kinds["classes"]), Given(X, THREE)).path_unit == 1.0
     assert EpsilonInsensitive().spread(np.full(5, 3.0)) == 1.0
 
 

@@ -71,10 +71,14 @@ def _deviances(
     return float(w.sum()), mean, spread, _deviance(values, predicted, w, power), *ends
 
 
-def _predictions(model: AdditiveEstimator, X: Input, y: Input, weights: Input) -> Measures:
+def _predictions(
+    model: AdditiveEstimator, X: Input, y: Input, weights: Input, offset: Input
+) -> Measures:
     """Return targets, predictions and weights of a partition's rows."""
     w = _counted(X, weights)
-    return None if w is None else (np.asarray(y, np.float64), model.predict(X), w)
+    if w is None:
+        return None
+    return np.asarray(y, np.float64), model.predict(X, offset=offset), w
 
 
 def _counted(X: Input, weights: Input) -> Floats | None:

@@ -24,7 +24,7 @@ from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.objective.local.coding import copied_codes, read_codes
 from splinear.objective.local.memory import MemoryPlan
-from splinear.objective.local.order import Order, end_of_group
+from splinear.objective.local.order import Order, end_of_group, order_of
 from splinear.objective.local.pair_rows import nearest_nodes
 from splinear.objective.loss_sums import LossSum
 from splinear.objective.rows import Inverse, Rows, ThinnedProducts
@@ -95,9 +95,12 @@ class DeviceRows:
         kept: AnyArray | None,
         weights: Floats | None,
         row_groups: AnyArray | None = None,
+        by_content: bool = False,
     ) -> DeviceRows:
-        """Copy the rows to the device and code them there."""
-        order = Order.draw(table.shape[0], kept, seed, row_groups)
+        """Copy the rows to the device and code them there, in the order of TrainingRows."""
+        order = order_of(
+            table, kept, seed, row_groups, layout.curve_features if by_content else None
+        )
         X = _whole(backend, table)
         cells = [backend.coded(group, order.n_rows) for group in layout.groups]
         for rows, piece in _pieces(backend, table, X):
@@ -155,6 +158,7 @@ class DeviceRows:
             kept=self.kept,
             weights=None,
             row_groups=self.row_groups,
+            by_content=self.places.by_content,
         )
         return rows.with_layout(self.layout).first(self.n_rows)
 

@@ -45,6 +45,12 @@ class Layout:
         """Length of the curves' part of a flat vector."""
         return int(self.ends[len(self.groups)])
 
+    @property
+    def curve_features(self) -> AnyArray:
+        """The features that have curves or effects of levels."""
+        none = np.zeros(0, dtype=np.intp)
+        return np.concatenate([none, *(group.features for group in self.groups)])
+
     @cached_property
     def _all(self) -> tuple[TermGroup | PairGroup, ...]:
         return (*self.groups, *self.pairs)

@@ -33,7 +33,9 @@ class Space:
         self.used = self.layout.used
         self.cone = self.layout.cone
         # Several outputs are classes: adding the same to all of them changes no probability.
-        self.is_tied = self.is_free and n_outputs > 1 and self.cone is None
+        # On workers, whose scores are made of parameters, nothing is done about it.
+        is_at_hand = rows.is_here or rows.inverts
+        self.is_tied = is_at_hand and self.is_free and n_outputs > 1 and self.cone is None
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 
     def over(self, rows: Rows) -> Space:

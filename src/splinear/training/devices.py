@@ -78,6 +78,7 @@ def device_rows(
         kept=data.kept,
         weights=data.weights,
         row_groups=data.units.groups,
+        by_content=trainer.merges_copies,
     )
     return cast(TrainingRows, in_memory_of(backend, make, data.table, layout))
 

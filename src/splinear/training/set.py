@@ -100,14 +100,19 @@ class TrainingSet:
 
     def centered(self, starts: Sequence[Found]) -> list[Found]:
         """Return models in the units of solvers."""
-        centers, unit = self.response.centers.tolist(), self.loss.unit
-        return [_divided(one, -center, unit) for one, center in zip(starts, centers, strict=True)]
+        both = zip(starts, self._centers, strict=True)
+        return [_divided(one, -center, self.loss.unit) for one, center in both]
 
     def restored(self, results: Sequence[Result]) -> list[Result]:
         """Return a solver's results in the units of y."""
-        centers, unit = self.response.centers.tolist(), self.loss.unit
-        pairs = zip(results, centers, strict=True)
-        return [_multiplied(found, center, unit) for found, center in pairs]
+        both = zip(results, self._centers, strict=True)
+        return [_multiplied(found, center, self.loss.unit) for found, center in both]
+
+    @property
+    def _centers(self) -> list[float]:
+        """What is added to the intercepts of solvers, for the outputs of the set's problems."""
+        centers: list[float] = self.response.centers.tolist()
+        return centers if self.problem is None else [centers[self.problem]]
 
 
 def _divided(one: Found, shift: float, unit: float) -> Found:

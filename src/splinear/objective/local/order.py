@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
+from splinear.tables.chunks import as_dense
+from splinear.tables.table import Table
 
-__all__ = ["Order", "divided", "end_of_group", "keys_of"]
+__all__ = ["Order", "divided", "end_of_group", "order_of"]
 
 STREAM = 0x5EED
+MOST_KEYED = 2**22  # values of tables whose training order may depend on their content alone
 _FEW = 2**20  # rows up to which drawing the order may take twice the memory
 _STEP = 2**18  # rows per batch, because NumPy creates an index of 8 bytes per row
 
@@ -27,6 +30,7 @@ class Order:
 
     places: AnyArray
     n_rows: int
+    by_content: bool = False  # whether it is that of the rows' values, and not drawn from a seed
 
     @classmethod
     def draw(
@@ -59,10 +63,10 @@ class Order:
             shuffled[np.lexsort((shuffled, rank))] = np.arange(n_rows)
         shuffled = shuffled.astype(dtype, copy=False)
         if kept is None:
-            return cls(shuffled, n_rows)
+            return cls(shuffled, n_rows, keys is not None)
         places = np.full(n, np.iinfo(dtype).max, dtype=dtype)
         places[kept] = shuffled
-        return cls(places, n_rows)
+        return cls(places, n_rows, keys is not None)
 
     def of(self, rows: slice) -> NDArray[np.int64]:
         """Return the places of a slice of rows; -1 for rows of weight 0."""
@@ -103,18 +107,52 @@ class Order:
             yield slice(start, start + _STEP)
 
 
-def keys_of(X: Floats) -> Floats:
-    """Return a number for every row of X (n, n_columns), which tells most rows apart.
+def order_of(
+    X: Table,
+    kept: AnyArray | None,
+    seed: int,
+    groups: NDArray[np.intp] | None,
+    columns: AnyArray | None = None,
+) -> Order:
+    """Return the training order of a table.
+
+    With `columns`, those that are learned from, the order of the rows of a small table does not
+    matter.
+    """
+    keys = None
+    if columns is not None and X.shape[0] * X.shape[1] <= MOST_KEYED:
+        keys = _keys_of(X, np.unique(columns), kept)
+    return Order.draw(X.shape[0], kept, seed, groups, keys)
+
+
+def _keys_of(X: Table, columns: AnyArray, kept: AnyArray | None) -> Floats:
+    """Return a number for every row of X in `kept`, (n_rows,), which tells most rows apart.
 
     It is that of any other order of the rows, units of the columns, and signs. Rows that are held
     out decide between models that may differ much; it would be odd if shuffling X changed which.
     """
-    lo, hi = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
-    with np.errstate(all="ignore"):  # constant columns, and the largest numbers
-        from_middle = np.abs((X - lo) - (hi - X)) / (hi - lo)
-    random = np.random.default_rng(STREAM)
-    keys: Floats = np.nan_to_num(from_middle, nan=2.0, posinf=0.0) @ random.random(X.shape[1])
-    return keys
+    keys = np.empty(X.shape[0])
+    lo, hi = np.full(len(columns), np.nan), np.full(len(columns), np.nan)
+    for rows, values in _dense_chunks(X, columns):
+        used = values if kept is None else values[kept[rows]]
+        if len(used):
+            lo, hi = np.fmin(lo, np.fmin.reduce(used)), np.fmax(hi, np.fmax.reduce(used))
+    varies = hi > lo  # columns of zeros change nothing
+    weights = np.zeros(len(columns))
+    weights[varies] = np.random.default_rng(STREAM).random(int(varies.sum()))
+    for rows, values in _dense_chunks(X, columns):
+        with np.errstate(all="ignore"):  # constant columns, and the largest numbers
+            from_middle = np.abs((values - lo) - (hi - values)) / (hi - lo)
+        # Not a matrix product, whose last digits depend on the number of rows in a chunk.
+        each = np.nan_to_num(from_middle, nan=2.0, posinf=0.0) * weights
+        keys[rows] = np.add.reduce(each, axis=1)
+    return keys if kept is None else keys[kept]
+
+
+def _dense_chunks(X: Table, columns: AnyArray) -> Iterator[tuple[slice, Floats]]:
+    """Yield chunks of rows as double precision, in C order."""
+    for rows, chunk in X.chunks(columns):
+        yield rows, np.ascontiguousarray(as_dense(chunk), dtype=np.float64)
 
 
 def end_of_group(groups: AnyArray, n: int) -> int:

@@ -19,7 +19,7 @@ from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup, chains_of, split_blocks
 from splinear.objective.local.coding import code_rows, read_codes
 from splinear.objective.local.memory import MemoryPlan
-from splinear.objective.local.order import Order, divided, end_of_group, keys_of
+from splinear.objective.local.order import Order, divided, end_of_group, order_of
 from splinear.objective.local.pair_rows import GridRows, PairRows, nearest_nodes, positions_of
 from splinear.objective.local.row_parts import nonzero_parts, takes_nonzeros, value_parts
 from splinear.objective.local.row_sample import sample_rows
@@ -31,7 +31,6 @@ from splinear.tables.table import Table
 
 __all__ = ["TrainingRows"]
 
-MOST_KEYED = 2**22  # values of tables whose training order may depend on their content alone
 COLUMNS_TO_HOLD = 50  # values per row from which on the rows' order is kept in memory
 
 _PIECE, _SPARSE_PIECE = 2**15, 2**16  # rows per batch of X in full precision
@@ -86,11 +85,7 @@ class TrainingRows:
         its rows.
         """
         plan, n = plan or MemoryPlan(), X.shape[0]
-        keys, has_keys = None, by_content and not (X.is_sparse or X.is_on_disk)
-        if has_keys and n * X.shape[1] <= MOST_KEYED:
-            values = as_dense(X.whole()).astype(np.float64)
-            keys = keys_of(values if kept is None else values[kept])
-        order = Order.draw(n, kept, seed, row_groups, keys)
+        order = order_of(X, kept, seed, row_groups, layout.curve_features if by_content else None)
         nonzeros = takes_nonzeros(X, layout)
         is_coded = not nonzeros and not exact
         if nonzeros and not exact:
@@ -104,7 +99,7 @@ class TrainingRows:
         n_values = int(per_row * n)
         rows = cls(tuple(parts), layout, kept, n, seed, n_values, is_coded, X, plan, row_groups)
         # 4 bytes per row, little compared to the codes of many columns.
-        if keys is not None or (not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * n):
+        if order.by_content or (not plan.is_bounded and n_values >= COLUMNS_TO_HOLD * n):
             rows = replace(rows, _held=order)
         return rows.with_gap_means(rows, weights, n_threads)
 
