@@ -173,15 +173,17 @@ def test_few_rows_and_a_large_cost(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("corrects", "costs", "asked"),
+    ("refines", "costs", "asked"),
     [
-        (False, [4e-4], [9.5e-3]),
-        (False, [9e-3], [9.5e-3, 1e-2]),
+        (False, [1e-3, 1e-3], [9.5e-3, 8e-3]),  # more closely, by what rounding costs and a half
+        (False, [9e-3], [9.5e-3, 1e-2]),  # more than they can make up for
         (True, [9e-3, 0.0], [9.5e-3, 9.5e-3]),
-        (True, [9e-3, 8e-3], [9.5e-3, 9.5e-3, 1e-2]),
+        (True, [9e-3, 2e-3, 0.0], [9.5e-3, 9.5e-3, 9.5e-3]),
+        (True, [9e-3, 9e-3], [9.5e-3, 9.5e-3, 1e-2]),  # there is nothing to gain
+        (True, [9e-3, 6e-3, 4e-3, 2e-3], [9.5e-3, 9.5e-3, 9.5e-3, 9.5e-3, 1e-2]),
     ],
 )
-def test_training_goes_on_where_rounding_costs_too_much(corrects, costs, asked):
+def test_rounding_is_made_up_for_on_codes(refines, costs, asked):
     """Codes whose gaps are some `costs` below those on X, which is for what they cannot make up."""
     calls = []
 
@@ -197,7 +199,8 @@ def test_training_goes_on_where_rounding_costs_too_much(corrects, costs, asked):
 
     x = SimpleNamespace(is_coded=False, plan=MemoryPlan())
     codes = SimpleNamespace(is_coded=True, plan=MemoryPlan(), exactly=lambda: x)
-    [last] = solve_and_certify(codes, Stopping(tol=1e-2), solve, certify, corrects=corrects)
+    stopping = Stopping(tol=1e-2)
+    [last] = solve_and_certify(codes, stopping, solve, certify, lambda _: None, refines=refines)
     assert last.certified
     assert [tol for _, tol in calls] == pytest.approx(asked)
     assert [is_coded for is_coded, _ in calls] == [tol < 1e-2 for tol in asked]
@@ -216,11 +219,13 @@ def found(primal, gap, *, certified=False):
         (found(1.0, 0.9), found(1.0 + 1e-4, 1e-3, certified=True), 1),
         (found(np.nan, np.nan), found(1.0, 0.9), 1),
         (found(1.0, 0.9), found(np.nan, np.nan), 0),
+        (found(1e3, 0.9), found(1e2, 0.9), 2),
+        (found(np.nan, np.nan), found(np.inf, np.nan), 2),
     ],
 )
 def test_the_lower_objective_is_kept(of_codes, of_X, kept):
-    """Of a model of codes, and of one of X itself that begins there."""
-    models, begun = [of_codes, of_X], []
+    """Of a model of codes, one of X itself, and a flat one; X begins where X is lowest."""
+    flat, models, begun = found(50.0, 1.0), [of_codes, of_X], []
 
     def solve(rows, stopping, last):
         begun.append(None if last is None else last[0].primal)
@@ -228,10 +233,40 @@ def test_the_lower_objective_is_kept(of_codes, of_X, kept):
 
     rows = SimpleNamespace(is_coded=False, plan=SimpleNamespace(holds_values=True))
     rows.exactly = lambda: rows
-    [best] = solve_and_certify(rows, Stopping(tol=1e-2), solve, lambda results: results)
-    assert best.primal == models[kept].primal
+    [best] = solve_and_certify(
+        rows,
+        Stopping(tol=1e-2),
+        solve,
+        lambda results: results,
+        lambda worse: None if flat.primal >= worse else [flat],
+    )
+    assert best.primal == (of_codes, of_X, flat)[kept].primal
     assert best.n_iter == (10 if kept == 1 else 5)
-    assert begun == pytest.approx([None, of_codes.primal], nan_ok=True)
+    assert begun == [None, of_codes.primal if of_codes.primal < flat.primal else flat.primal]
+
+
+@pytest.mark.parametrize("kind", ["gamma", "epsilon", "partial"])
+def test_no_model_is_worse_than_a_flat_one(kind, monkeypatch):
+    """Where codes are all there is, and the objective of X is beyond that of no curves."""
+    monkeypatch.setattr(TrainingRows, "exactly", lambda rows: rows)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 10))
+    y = np.exp(3.0 * random.normal(size=60))
+    model = AdditiveSVR(C=1e12, max_iter=300, random_state=0)
+    if kind == "gamma":
+        model = AdditiveRegressor(loss="gamma", C=1e16, max_iter=20, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    if kind == "partial":
+        before = model.predict(X)
+        with pytest.warns(ConvergenceWarning):
+            model.partial_fit(X, y)
+        assert np.abs(model.predict(X) - y).sum() <= np.abs(before - y).sum() + 60 * model.epsilon
+        return
+    posed = pose(model, X, y, None)
+    value = objective_of(model, posed, X)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    assert value <= posed.losses(np.full_like(posed.targets, posed.flat)) * (1.0 + 1e-9)
 
 
 def test_codes_that_are_too_coarse_are_named(monkeypatch):
@@ -286,8 +321,8 @@ def test_ctrl_c_while_it_is_certified_leaves_a_model(module, when, monkeypatch, 
     assert model.score(X, y) > 0.5
 
 
-@pytest.mark.parametrize("corrects", [False, True])
-def test_ctrl_c_before_the_first_step_of_a_second_fit_leaves_the_first(corrects):
+@pytest.mark.parametrize("refines", [False, True])
+def test_ctrl_c_before_the_first_step_of_a_second_fit_leaves_the_first(refines):
     calls = []
 
     def solve(rows, stopping, last):
@@ -300,7 +335,9 @@ def test_ctrl_c_before_the_first_step_of_a_second_fit_leaves_the_first(corrects)
     codes = SimpleNamespace(is_coded=True, plan=MemoryPlan(), exactly=lambda: x)
     stopping = Stopping(tol=1e-2)
     first = found(1.0, 0.5)
-    got = solve_and_certify(codes, stopping, solve, lambda _: [first], corrects=corrects)
+    got = solve_and_certify(
+        codes, stopping, solve, lambda _: [first], lambda _: None, refines=refines
+    )
     assert [(one.primal, one.gap) for one in got] == [(1.0, 0.5)]
     assert len(calls) == 2
     assert isinstance(stopping.watch.error, KeyboardInterrupt)

@@ -41,11 +41,15 @@ __all__ = [
 AIM = 0.95  # share of the tolerance to reach on rounded rows; rounding may cost the rest
 LEAST_AIM = 5e-4  # smallest tolerance on codes; what remains is about their rounding
 LAST_AIM = 5e-5  # the same if X itself cannot follow: the limit of single precision
+CLOSE = 0.4  # smallest share of that aim for which a second run on codes is worthwhile
+TURNS = 3  # on codes with corrections for rounding
+WORTH_IT = 0.9  # relative to the gap before: what a turn must reach for another to follow
 SPARSE_AIM = 2e-5  # smallest tolerance on sparse rows in single precision, if X can follow
-FEW = 20  # extra passes allowed to make up for rounding, beyond twice as many as there were
+FEW = 20  # extra passes allowed on X itself, beyond as many as there were on rounded rows
 
 Solve = Callable[[TrainingRows, Stopping, list[Result] | None], list[Result]]
 Certify = Callable[[list[Result]], list[Result]]
+FlatIfLower = Callable[[float], "list[Result] | None"]
 
 
 def fine_enough(rows: TrainingRows, tol: float) -> TrainingRows:
@@ -59,27 +63,64 @@ def solve_and_certify(
     stopping: Stopping,
     solve: Solve,
     certify: Certify,
+    flat: FlatIfLower,
     *,
-    corrects: bool = False,
+    refines: bool = False,
 ) -> list[Result]:
     """Solve on rounded rows, and continue on X itself if the gap on X is above stopping.tol.
 
     solve(rows, stopping, last) returns results, starting from the last ones or None;
-    certify(results) returns them with their objective and gap on X. If solve `corrects` for the
-    rounding of codes when it starts from results, it is asked to do so once before X itself, whose
-    passes take 5 to 15 times as long. Training does not continue if X must not be in memory, or if
-    passes or time are used up.
+    certify(results) returns them with their objective and gap on X; flat(value) returns the model
+    without curves if its objective is below a value, and None otherwise.
+
+    Before X itself, codes are tried again, which is much faster: with corrections for their
+    rounding if `refines`, and otherwise to a smaller tolerance if rounding costs little. Training
+    does not continue if X must not be in memory, or if passes or time are used up. The result is
+    never worse than a flat model.
     """
     aim = _aim(rows, stopping.tol)
-    found = _certified(certify, solve(rows, replace(stopping, tol=aim), None), 0, stopping.watch)
+    solved = solve(rows, replace(stopping, tol=aim), None)
+    found = _certified(certify, solved, 0, stopping.watch)
+    closer = aim - 1.5 * max(map(_cost_of_rounding, found, solved))
     if aim < stopping.tol:  # the tolerance has been reached up to rounding
         most = min(stopping.max_iter, FEW + 2 * found[0].n_iter)
         stopping = replace(stopping, max_iter=most)
-    if corrects and rows.is_coded and not _is_over(found, stopping):
-        closely = replace(stopping, tol=max(AIM * stopping.tol, LAST_AIM))
-        found = _go_on(rows, closely, solve, certify, found)
+    if refines:
+        found = _refined(rows, stopping, solve, certify, found)
+    elif rows.is_coded and closer >= CLOSE * aim and not _is_over(found, stopping):
+        found = _go_on(rows, replace(stopping, tol=closer), solve, certify, found)
     if rows.plan.holds_values and not _is_over(found, stopping):
-        found = _go_on(rows.exactly(), stopping, solve, certify, found)
+        found = _go_on(rows.exactly(), stopping, solve, certify, _not_astray(found, stopping, flat))
+    return _not_astray(found, stopping, flat)
+
+
+def _not_astray(found: list[Result], stopping: Stopping, flat: FlatIfLower) -> list[Result]:
+    """Return the flat model instead of one that is worse on X because of rounding."""
+    if stopping.watch.in_haste or all(one.certified for one in found):
+        return found
+    try:
+        lower = flat(found[0].primal)
+    except KeyboardInterrupt as error:
+        stopping.watch.fail(error)
+        return found
+    if lower is None:
+        return found
+    pairs = zip(lower, found, strict=True)
+    return [replace(own, n_iter=one.n_iter, rounded=one.rounded) for own, one in pairs]
+
+
+def _refined(
+    rows: TrainingRows, stopping: Stopping, solve: Solve, certify: Certify, found: list[Result]
+) -> list[Result]:
+    """Solve on codes in several turns, each of which corrects for the rounding."""
+    closely = replace(stopping, tol=max(AIM * stopping.tol, LAST_AIM))
+    for _ in range(TURNS):
+        is_astray = not found[0].gap < 1.0  # also if NaN
+        if not rows.is_coded or is_astray or _is_over(found, stopping):
+            break
+        before, found = found, _go_on(rows, closely, solve, certify, found)
+        if not found[0].gap < WORTH_IT * before[0].gap:
+            break
     return found
 
 
@@ -112,6 +153,12 @@ def _is_lower(one: Result, other: Result) -> bool:
     if one.primal == other.primal or math.isnan(other.primal):
         return not one.gap > other.gap
     return one.primal < other.primal
+
+
+def _cost_of_rounding(found: Result, solved: Result) -> float:
+    """Return the gap on X minus that on rounded rows, at least 0; infinite if unknown."""
+    cost = found.gap - solved.gap
+    return max(cost, 0.0) if math.isfinite(cost) else math.inf
 
 
 def _certified(certify: Certify, solved: list[Result], n_before: int, watch: Watch) -> list[Result]:
@@ -200,12 +247,16 @@ def minimize_and_certify(
     def certify(results: list[Result]) -> list[Result]:
         return certify_sum(rows, total, results, stopping)
 
+    def flat(worse: float) -> list[Result] | None:
+        first = Objective.of(rows, total, stopping.n_threads).zero()
+        return None if first.value >= worse else certify(first.results(stopping.tol))
+
     if not total.loss.convex:  # its slopes prove nothing
         solved = solve(rows, stopping, None)
         found = _certified(certify, solved, 0, stopping.watch)
         pairs = zip(found, solved, strict=True)
         return [replace(one, converged=own.converged, rounded=False) for one, own in pairs]
-    return solve_and_certify(rows, stopping, solve, certify)
+    return solve_and_certify(rows, stopping, solve, certify, flat)
 
 
 def certify_sum(
