@@ -48,7 +48,8 @@ MARGINS = ["svr", "hinge", "squared_hinge", "one_vs_rest"]
 def alike(kind: str, n: int = 600, **params) -> None:
     X, y, offset = rows(kind, n)
     here, there = both(model_of(kind, **params), X, y, offset=offset)
-    same(here, there, X, 1e-4)
+    # Smoothness is chosen until little evidence is gained, from sums in another precision.
+    same(here, there, X, 1e-3 if kind in KINDS else 1e-4)
     if kind in KINDS:  # margins determine the scores less well
         expected = here._scores(X)
         np.testing.assert_allclose(there._scores(X), expected, atol=0.05 * np.abs(expected).max())

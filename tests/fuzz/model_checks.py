@@ -123,7 +123,9 @@ def objective_of(model: Any, problem: Problem, X: Any) -> float:
     intercept = found.intercept - problem.center
     pairs = zip(found.parameters, intercept, strict=True)
     F = np.stack([scores(found.layout, flat, b, table) for flat, b in pairs], axis=1)
-    value = sum(found.layout.penalty_value(flat) for flat in found.parameters)
+    layouts = found.layouts or [found.layout] * len(found.parameters)  # labels have one each
+    both = zip(layouts, found.parameters, strict=True)
+    value = sum(layout.penalty_value(flat) for layout, flat in both)
     if problem.bias:
         value += 0.5 * float(((intercept / problem.bias) ** 2).sum())
     return value + problem.losses(F)
@@ -273,7 +275,7 @@ def check_objective(model: Any, X: Any, y: np.ndarray, weights: Any, *, warned: 
     )
     allowed = max(1e-6, 2.0 * model.tol) * abs(value) + rounding
     edges = any(group.edges is not None for group in model._model.layout.groups)
-    if warned or edges:
+    if warned or edges or model._model.layouts:
         return
     kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
     best = reached_by_others(problem, kept)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["even_ticks", "factor_ticks"]
+__all__ = ["LARGEST_LOGARITHM", "even_ticks", "factor_ticks"]
 
 _FEWEST = 3  # round factors; between fewer, factors at even steps are marked
-_LARGEST = 600.0  # logarithm of a factor that is written out
+LARGEST_LOGARITHM = 600.0  # logarithm of a factor that is written out
 _AIR = 1e-9  # share of the axis by which a tick may be outside, by rounding
 
 
@@ -28,14 +28,14 @@ def factor_ticks(lo: float, hi: float, most: int) -> list[float]:
 
     These are 1, 2, 5, 10, ..., or powers of ten alone, or, if the axis is short, even steps.
     """
-    if not lo < hi or max(abs(lo), abs(hi)) > _LARGEST:
+    if not lo < hi or max(abs(lo), abs(hi)) > LARGEST_LOGARITHM:
         return even_ticks(lo, hi, most)
     air = _AIR * (hi - lo)
     first, last = (int(np.floor(x / np.log(10.0))) for x in (lo, hi))
     for every in range(1, last - first + 2):
         decades = range(first - first % every, last + 2, every)
         for digits in ((1, 2, 5), (1,)) if every == 1 else ((1,),):
-            found = [float(np.log(float(f"{m}e{k}"))) for k in decades for m in digits]
+            found = [float(np.log(m) + k * np.log(10.0)) for k in decades for m in digits]
             found = [x for x in found if lo - air <= x <= hi + air]
             if len(found) < _FEWEST and len(digits) > 1:
                 even = even_ticks(float(np.exp(lo)), float(np.exp(hi)), most)

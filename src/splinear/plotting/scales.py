@@ -11,7 +11,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.curves.axes import steps
 from splinear.inspection.text import decimals_of, digits_apart, number
-from splinear.inspection.ticks import factor_ticks
+from splinear.inspection.ticks import LARGEST_LOGARITHM, factor_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,6 +213,7 @@ def height_marks(low: float, high: float, *, is_factor: bool) -> tuple[Floats, l
 
 def marks_of_exponentials(low: float, high: float) -> tuple[Floats, list[str]]:
     """Return where logarithms of round numbers lie between low and high, and these numbers."""
+    low, high = np.clip([low, high], -LARGEST_LOGARITHM, LARGEST_LOGARITHM).tolist()
     places = np.array(factor_ticks(low, high, _MOST_ROUND))
     for digits in range(3, 16):
         texts = [compact(float(f"{x:.{digits}g}")) for x in np.exp(places)]

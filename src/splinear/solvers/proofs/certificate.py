@@ -23,6 +23,7 @@ from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum
+from splinear.objective.objective import Objective
 from splinear.objective.problem import Problem, Result, Start, Stopping, stack
 from splinear.objective.space import Space, dot
 from splinear.objective.watch import Watch
