@@ -23,6 +23,7 @@ from splinear.terms import Spline
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.folds import Setting
 from splinear.training.running import one_blas_thread
+from splinear.training.table import Given
 from splinear.training.trainer import Trained
 
 T = TypeVar("T")
@@ -158,7 +159,7 @@ def follow(model: AdditiveEstimator, X: Any, y: Any, Cs: Any) -> list[float]:
 
     Returns the objectives.
     """
-    setting = Setting.prepare(model, X, y, None)
+    setting = Setting.prepare(model, Given(X, y))
     training_set = setting.training_set
     with one_blas_thread():
         stopping = model._stopping(training_set.rows, None)

@@ -25,7 +25,7 @@ def many() -> tuple[Any, pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(0)
     centers, y = rng.normal(size=(N, 4)), rng.integers(0, N, 2400)
     X = pd.DataFrame(centers[y] + 0.6 * rng.normal(size=(2400, 4)), columns=list("abcd"))
-    X.loc[::7, "a"] = np.nan
+    X.loc[(y % 3 == 0) & (rng.random(2400) < 0.4), "a"] = np.nan  # which tells of the class
     names = np.array([*(f"class {k}" for k in range(N - 1)), EVIL])
     return (
         AdditiveClassifier(random_state=0).fit(X[:1200], names[y[:1200]]),
