@@ -16,7 +16,7 @@ __all__ = ["EpsilonInsensitive"]
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(MarginLoss):
-    """max(0, |f - y| - epsilon); the dual variable lies in [-c, c].
+    """``max(0, |f - y| - epsilon)``; the dual variable lies in [-c, c].
 
     Solvers see y less its mean, or less `fixed_center`: a penalized intercept would be pulled to 0.
 
@@ -62,7 +62,7 @@ class EpsilonInsensitive(MarginLoss):
         return np.maximum(0.0, np.abs(m) - self.epsilon)
 
     def dual(self, alpha: Floats, cost: Floats) -> Floats:
-        """Return -epsilon |alpha|."""
+        """Return ``-epsilon |alpha|``."""
         del cost
         return -self.epsilon * np.abs(alpha)
 
