@@ -119,8 +119,8 @@ def choose_smoothness(
     `totals` are the sums of losses of all outputs, which share the result. Divided by their
     dispersion (for the squared error, the variance of the residuals), they are negative
     log-likelihoods. The dispersion is estimated in every turn (`splinear.model.scatter`), and so
-    are other parameters of the loss. After
-    Ctrl-C the result of the last turn is returned, and the watch keeps the exception.
+    are other parameters of the loss. After Ctrl-C the result of the last turn is returned, and the
+    watch keeps the exception.
     """
     how = _Way(pooled, settled, least_gain, in_all, max_turns, only_pairs)
     turns = _turns(rows, totals, stopping, how, begin)
