@@ -63,10 +63,12 @@ def add_explain(app: "typer.Typer") -> None:
 
 def _class(model: AdditiveEstimator, label: str) -> object:
     """Return the class whose text is `label`."""
-    classes = model.classes_.tolist() if is_classifier(model) else []
+    if not is_classifier(model):
+        raise ValueError("--class is for classes, and the model predicts numbers; leave it out")
+    classes = model.classes_.tolist()
     found = [name for name in classes if str(name) == label]
     if not found:
-        known = shown(map(str, classes)) if classes else "none: it predicts numbers"
+        known = shown(map(str, classes))
         raise ValueError(f"the model has no class {label!r}; its classes are {known}")
     # Two classes share one score, that of the second.
     return found[0] if len(classes) > 2 else _second(classes, found[0])

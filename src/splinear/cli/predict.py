@@ -12,7 +12,7 @@ from splinear.cli.data import Reading, blocks, no_column, open_data, open_for
 from splinear.cli.models import load_model
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
-from splinear.cli.target import read_offset
+from splinear.cli.target import check_offsets, read_offset
 from splinear.tables.arrow import Arrow, ArrowTable
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
@@ -51,6 +51,7 @@ def add_predict(app: "typer.Typer") -> None:
             )
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
+            check_offsets(offset or [], fitted._loss.n_outputs)
             table = open_for(fitted, data, reading)
             known = read_offset(open_data(data, reading), offset)[1] if offset else None
             _predict(fitted, table, keep or [], known, output)
