@@ -160,7 +160,8 @@ def read_target(
         raise OptionError(f"name the column to predict: --target, one of {_names(table)}")
     if name not in table.all_names:
         raise no_column(table, [name], " to predict", table.all_names)
-    column = _column(table.target_column(name, classes), name, f"the target {name!r}")
+    found = table.target_column(name, classes)
+    column = _column(found, name, f"the target {name!r}", "text or numbers")
     return table.without(name), column
 
 
@@ -186,7 +187,7 @@ def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Fl
     if name not in table.features:
         raise no_column(table, [name], f" for {option}", table.features)
     called = f"the column {name!r} of {option}"
-    column = _column(table.target_column(name, None), name, called)
+    column = _column(table.target_column(name, None), name, called, "numbers")
     if column.there.any() and not column.is_numeric:
         raise ValueError(f"{called} must hold numbers; {_no_number(column)}")
     if not column.there.all():
@@ -248,11 +249,11 @@ def _names(table: ArrowTable) -> str:
     return shown(map(repr, table.all_names))
 
 
-def _column(table: Table, name: str, called: str) -> TargetColumn:
-    """Return a column of classes or numbers; `called` is what a message calls it."""
+def _column(table: Table, name: str, called: str, wanted: str) -> TargetColumn:
+    """Return a column of classes or numbers; a message says what it is called and should hold."""
     [kind] = table.kinds
     if kind not in (Kind.NUMBER, Kind.CATEGORY):
-        raise ValueError(f"{called} holds {kind.value}; it must be text or numbers")
+        raise ValueError(f"{called} holds {kind.value}; it must hold {wanted}")
     parts, masks = [], []
     for _, [values] in table.columns([0]):
         part, mask = _filled(values)  # type: ignore[arg-type]
