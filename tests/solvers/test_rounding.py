@@ -11,17 +11,17 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveSVC, AdditiveSVR
-from splinear.curves.basis import BSplineBasis
+from splinear.estimators import dual as dual_trainer
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
+from splinear.solvers.hinge import tall
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem
 from splinear.solvers.proofs.rounding import error_of_codes, rows_in_doubt
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
-from splinear.training import dual as dual_trainer
-from splinear.training import tall
+from splinear.terms.basis import BSplineBasis
 from tests.reference.losses import LOSSES
 
 CURVES = {
