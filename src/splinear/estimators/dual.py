@@ -22,7 +22,7 @@ from splinear.objective.problem import Problem, Result, Start, Stopping, stack
 from splinear.objective.running import one_blas_thread, side_by_side
 from splinear.objective.training_set import Problems, Response, TrainingSet, WeightedRows
 from splinear.solvers.choosing_c import choose_cost
-from splinear.solvers.hinge import dual_cd, tall
+from splinear.solvers.hinge import dual_cd, primal
 from splinear.solvers.hinge.margin_proof import ExactPasses, solve_margins
 from splinear.solvers.hinge.primal import check_forms, follow_primal, proven_primal
 from splinear.solvers.proofs.certificate import certify_problem, solve_and_certify
@@ -235,7 +235,7 @@ def _is_primal(rows: TrainingRows, problem: Problem, start: Start | None) -> boo
     if rows.layout.cone is not None:
         return True
     is_proximal = start is not None and start.proximal  # only the dual solver has this penalty
-    return not is_proximal and tall.suits_newton(rows, problem)
+    return not is_proximal and primal.suits_newton(rows, problem)
 
 
 def _proven(
@@ -249,7 +249,7 @@ def _proven(
             posed, first = stand_in(on, problem, start, last[0], when.n_threads)
         elif last is not None:
             first = replace(start or Start(), alpha=last[0].alpha)
-        return [tall.solve(on, posed, when, first)]
+        return [primal.solve(on, posed, when, first)]
 
     def certify(results: list[Result]) -> list[Result]:
         return [certify_problem(rows, problem, start, results[0], stopping)]
