@@ -33,13 +33,13 @@ from splinear.cli.target import (
     read_target,
     refuse_repeated,
 )
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.regressor import LOSSES as NUMBER_LOSSES
 from splinear.files import save
 from splinear.objective.watch import Progress
-from splinear.regressor import LOSSES as NUMBER_LOSSES
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.table import Table
 from splinear.tables.values import Kind
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     import typer

@@ -11,8 +11,7 @@ from sklearn.base import is_classifier
 from splinear._lookup import shown
 from splinear._types import Floats, Input
 from splinear.cli.console import OptionError, failing_well, make_console, say
-from splinear.cli.data import Reading, blocks, open_data, open_for, some_rows
-from splinear.cli.models import load_model
+from splinear.cli.data import Reading, blocks, load_model, open_data, open_for, some_rows
 from splinear.cli.output import PAGE, check_outputs
 from splinear.cli.progress import tracking
 from splinear.cli.target import (
@@ -22,9 +21,9 @@ from splinear.cli.target import (
     read_target,
     refuse_repeated,
 )
+from splinear.estimators.base import AdditiveEstimator
 from splinear.tables.arrow import import_arrow
 from splinear.tables.table import Table
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     import typer
