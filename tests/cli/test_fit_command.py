@@ -87,8 +87,8 @@ def test_measures_are_of_rows_that_were_held_out(train, customers, invoke, tmp_p
     fitted = splinear.load(path)
     again = AdditiveClassifier(random_state=3).fit(X.iloc[kept], y.iloc[kept])
     P, y_held = fitted.predict_proba(X.iloc[held]), y.iloc[held]
-    # The command gives weight 0 to rows held out. Both are within the gap of tol = 1e-3, which leaves
-    # so much of a probability open; with tol = 1e-6 they are equal to the last bit.
+    # The command gives weight 0 to rows held out. Both are within the gap of tol = 1e-3, which
+    # leaves so much of a probability open; with tol = 1e-6 they are equal to the last bit.
     np.testing.assert_allclose(P, again.predict_proba(X.iloc[held]), atol=5e-3)
     expected = {
         "Accuracy": f"{accuracy_score(y_held, fitted.predict(X.iloc[held])):.1%}",

@@ -54,7 +54,11 @@ def _plain(value: Input, where: str) -> Plain:
                 f"{where} is a loss of your own, {type(value).__name__}, and files hold those of "
                 "splinear.losses only. Pickle keeps the model, where the class can be imported."
             )
-        return {"loss": value.name, "parameters": _numbers_of(value)}
+        known = value.parameters().items()
+        numbers: dict[str, Plain] = {
+            own: None if number is None else float(number) for own, number in known
+        }
+        return {"loss": value.name, "parameters": numbers}
     if isinstance(value, Term):
         if TERMS.get(type(value).__name__) is not type(value):
             raise TypeError(
@@ -92,12 +96,6 @@ def _value(data: object, where: str) -> Input:
     if set(data) != {"term", "parameters"} or data["term"] not in TERMS:
         raise refuse(where, f"one of the terms {', '.join(TERMS)}", data)
     return made(TERMS[data["term"]], data["parameters"], where)
-
-
-def _numbers_of(loss: Loss) -> dict[str, Plain]:
-    return {
-        name: None if value is None else float(value) for name, value in loss.parameters().items()
-    }
 
 
 def _loss(name: object, parameters: object, where: str) -> Loss:
