@@ -107,7 +107,8 @@ class DaskEstimator(AdditiveEstimator):
         del more
         work, client = self._fresh(), self.client_
         parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
-        steps = Distributed(work, parts, client, draw_seed(self.random_state))
+        seed = draw_seed(self.random_state)
+        steps = Distributed(work, parts, client, seed, by_content=recipe.trainer.merges_copies)
         with steps.in_progress():
             trained, watch = self._learn_in(steps, work, recipe, line)
         self._adopt(work)
