@@ -68,7 +68,6 @@ class DualTrainer:
     bias: float
     keep_duals: bool = False
 
-    fits_pairs = False
     merges_copies = False  # C is given, so a weight of 2 is two rows
 
     @property

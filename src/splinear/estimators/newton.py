@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from splinear.objective.running import one_blas_thread
 from splinear.objective.training_set import Response, TrainingSet
 from splinear.solvers import newton
 from splinear.solvers.pairs.crossfit import CrossFit
+from splinear.solvers.pairs.interactions import Interactions
 from splinear.solvers.pairs.pair_check import N_TURNS, PairCheck, PairSearch, Smooth, without_flat
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, estimated_loss, final_edf
@@ -52,11 +53,12 @@ class NewtonTrainer:
     ----------
     C : float or None
         The weight of the losses; None to choose the variance of every term by REML.
+    asked : Interactions or None
+        The surfaces that are asked for; None if there are none.
     """
 
     C: float | None
-
-    fits_pairs = True
+    asked: Interactions | None = None
 
     @property
     def merges_copies(self) -> bool:
@@ -69,7 +71,8 @@ class NewtonTrainer:
 
     def need(self, loss: Loss) -> BytesPerRow:
         """Return the memory per row of one problem."""
-        return NEED_NEWTON if loss.n_scores == 1 else NEED_SOFTMAX * loss.n_scores
+        need = NEED_NEWTON if loss.n_scores == 1 else NEED_SOFTMAX * loss.n_scores
+        return need if self.asked is None else need + self.asked.need(loss.n_outputs)
 
     def width(self, loss: Loss, n_threads: int) -> int:
         """Return 1, because all threads work on one problem."""
@@ -90,27 +93,29 @@ class NewtonTrainer:
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
-        fit = partial(self._fit_given, C=self.C) if self.C is not None else self._fit_chosen
         if data.rows.is_here:  # the order takes little memory next to the solver's arrays
             data = data.with_rows(data.rows.holding_order())
         with one_blas_thread():
-            return fit(data, stopping, starts)
+            if self.C is not None:
+                return self._fit_given(data, stopping, starts, self.C)
+            return self._fit_chosen(data, stopping, starts)
 
     def _fit_given(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None, C: float
     ) -> Trained:
-        layout, n_before, is_whole = data.rows.layout.scaled(C), 0, True
+        """Train for a C, first the curves alone where pairs are looked for."""
+        layout, n_before, is_whole, search = data.rows.layout.scaled(C), 0, True, None
         data = _with_estimates(data, C, stopping)
-        if data.interactions is not None:
+        if self.asked is not None:
             of_curves = replace(stopping, watch=stopping.watch.during("curves"))
             [results] = self.follow(data, of_curves, [C], starts)
             starts, is_whole = [start_at(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
-        if data.interactions is not None and stopping.watch.reason is None:
+        if self.asked is not None and stopping.watch.reason is None:
             own = _per_sum(data.sums(), data.centered(results))
             curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
-            data, _ = self._with_pairs(data, curves, stopping, _as_begun, C)
-            is_whole = data.has_searched
+            data, _, search = self._with_pairs(data, curves, stopping, _as_begun, C)
+            is_whole = search is not None or self.asked.n_more == 0
             data = _with_estimates(data, C, stopping)
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
@@ -121,21 +126,28 @@ class NewtonTrainer:
         results = self._proven(data, sums, onward, begin)
         information = self._information(data, sums, results, stopping)
         return Trained(
-            data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
+            data,
+            layout,
+            results,
+            n_turns=n_before,
+            is_whole=is_whole,
+            information=information,
+            pair_search=self._report(search, layout),
         )
 
     def _fit_chosen(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
     ) -> Trained:
+        """Choose the variances, then train with them."""
         rows = data.rows.with_layout(data.rows.layout.without_forms())
         rows = fine_enough(rows, stopping.tol)
         chosen = [_choose(own, rows, stopping) for own in data.problem_by_problem()]
         data = data.with_loss(chosen[0].loss)
-        is_whole = data.interactions is None or stopping.watch.reason is None
-        if data.interactions is not None and is_whole:
-            data, chosen = self._choose_pairs(data, chosen, stopping)
+        is_whole, search = self.asked is None or stopping.watch.reason is None, None
+        if self.asked is not None and is_whole:
+            data, chosen, search = self._choose_pairs(data, chosen, stopping)
             data = data.with_loss(chosen[0].loss)
-            is_whole = data.has_searched
+            is_whole = search is not None or self.asked.n_more == 0
         layouts = [own.layout.with_forms_of(data.rows.layout) for own in chosen]
         settled = stopping.watch.reason is None
         # The last model may have had other surfaces, or none.
@@ -169,7 +181,14 @@ class NewtonTrainer:
             is_whole,
             information=information,
             layouts=layouts if len(layouts) > 1 else (),
+            pair_search=self._report(search, layouts[0]),
         )
+
+    def _report(self, search: PairSearch | None, layout: Layout) -> dict[str, Any] | None:
+        """Return what became of a search for pairs, given the layout of the model."""
+        if search is None or self.asked is None:
+            return None
+        return search.report(layout, len(self.asked.given))
 
     def _information(
         self,
@@ -192,12 +211,13 @@ class NewtonTrainer:
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: list[Smoothness], stopping: Stopping
-    ) -> tuple[TrainingSet, list[Smoothness]]:
+    ) -> tuple[TrainingSet, list[Smoothness], PairSearch | None]:
         """Find pairs of features that interact, and choose the smoothness of their surfaces.
 
         Pairs are those of all problems together, under a smoothness that these share.
         """
-        plain = data.rows.layout.without_forms()
+        asked, plain = self.asked, data.rows.layout.without_forms()
+        assert asked is not None
 
         def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
             return choose_with_pairs(
@@ -213,21 +233,22 @@ class NewtonTrainer:
         if len(chosen) > 1:
             rows = data.rows.with_layout(plain)
             shared = _choose(data, fine_enough(rows, stopping.tol), stopping)
-        data, begin = self._with_pairs(data, shared, stopping, smooth, guess)
+        data, begin, search = self._with_pairs(data, shared, stopping, smooth, guess)
         if not data.rows.layout.pairs:
-            return data, chosen
+            return data, chosen, search
         if len(chosen) > 1:
             begins = [own.beside(begin.layout.pairs) for own in chosen]
             n_turns = MAX_TURNS
         else:
             # The surfaces of "auto" begin where those of the check ended.
-            is_auto = data.interactions is not None and data.interactions.n_more is None
-            begins, n_turns = [begin], N_TURNS if is_auto else MAX_TURNS
+            begins, n_turns = [begin], N_TURNS if asked.n_more is None else MAX_TURNS
         more = []
         for own, one, before in zip(data.problem_by_problem(), begins, chosen, strict=True):
             found = smooth(own, one, n_turns)
             more.append(replace(found, n_turns=before.n_turns + found.n_turns))
-        return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
+        if stopping.watch.reason is None:
+            data, more = without_flat(data, more, asked)
+        return data, more, search
 
     def _with_pairs(
         self,
@@ -236,12 +257,13 @@ class NewtonTrainer:
         stopping: Stopping,
         smooth: Smooth,
         guess: float,
-    ) -> tuple[TrainingSet, Smoothness]:
+    ) -> tuple[TrainingSet, Smoothness, PairSearch | None]:
         """Return the set with the surfaces asked for or found, and a model to begin with.
 
-        The first variances of surfaces are multiplied by `guess`.
+        The first variances of surfaces are multiplied by `guess`. The last result says what became
+        of a search, if there was one.
         """
-        asked = data.interactions
+        asked = self.asked
         assert asked is not None
         rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
         few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
@@ -266,7 +288,7 @@ class NewtonTrainer:
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
         more = asked.add(data.rows, wanted, points, weights, n_threads)
         surfaces = [group.scaled(guess) for group in more.layout.pairs]
-        return replace(data.with_rows(more), search=search), begin(surfaces)
+        return data.with_rows(more), begin(surfaces), search
 
     def _proven(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from splinear._types import Floats
 from splinear.losses.base import Loss
@@ -70,6 +70,8 @@ class Trained:
         Dual variables for a warm start.
     information : list of Information
         The Fisher information of each problem; empty if there is no likelihood.
+    pair_search : dict or None
+        What became of a search for pairs, as `PairSearch.report` tells it.
     layouts : sequence of Layout
         One per problem if there are several and smoothness was chosen for each; otherwise empty.
     """
@@ -84,6 +86,7 @@ class Trained:
     duals: Duals | None = None
     information: Sequence[Information] = ()
     layouts: Sequence[Layout] = ()
+    pair_search: dict[str, Any] | None = None
 
     @property
     def objective(self) -> float:
@@ -119,11 +122,6 @@ class Fitter(Protocol):
 
 class Trainer(Fitter, Protocol):
     """A solver and its settings, which trains any kind of outputs."""
-
-    @property
-    def fits_pairs(self) -> bool:
-        """Whether surfaces over pairs of features can be trained."""
-        ...
 
     @property
     def merges_copies(self) -> bool:
