@@ -16,7 +16,7 @@ from splinear.estimators import dual as dual_trainer
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.problem import Result, Start, Stopping
-from splinear.solvers.hinge import primal as primal_ways
+from splinear.solvers.hinge import ways
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem, certify_sum, solve_and_certify
 
@@ -110,7 +110,7 @@ def noted(monkeypatch, module, name):
 def test_the_gap_is_that_of_numpy(kind, form, numbers, monkeypatch):
     """P - D, D being the dual objective of the embedding of X, written out."""
     calls = noted(monkeypatch, dual_trainer, certify_problem.__name__)
-    monkeypatch.setattr(primal_ways, "suits_newton", lambda *_: False)
+    monkeypatch.setattr(ways, "suits_newton", lambda *_: False)
     values, signal = numbers
     X, y = table_of(values, form), target_of(kind, signal)
     for C in COSTS[:5]:

@@ -30,7 +30,7 @@ from splinear.model.layout import Layout
 from splinear.objective.margin_sums import MarginKind, MarginSums, Measures, RowMargins
 from splinear.objective.problem import Start, Stopping
 from splinear.objective.training_set import TrainingSet, WeightedRows
-from splinear.solvers.hinge.primal import has_many_rows
+from splinear.solvers.hinge.ways import has_many_rows
 from splinear.tables.opening import open_table
 
 __all__ = ["ClusterTrainer", "RemoteMargins"]
