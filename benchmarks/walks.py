@@ -112,21 +112,29 @@ def _code_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
 
 
-def main() -> None:
-    """Measure the walks and the sizes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--deep", type=int, default=None)
-    deep = parser.parse_args().deep
+def walks() -> dict[str, Callable[[], object]]:
+    """Return the calls whose walks are measured."""
     rng, n = np.random.default_rng(0), 3000
     frame = pd.DataFrame(
         {"a": rng.normal(size=n), "b": rng.uniform(size=n), "c": rng.choice(list("xyz"), n)}
     )
     y = np.sin(3 * frame.a) + frame.b + (frame.c == "x") + rng.normal(size=n) > 0.8
     model, X = AdditiveClassifier(random_state=0), frame[["a", "b"]].to_numpy()
-    tell("AdditiveClassifier().fit", stacks_below(lambda: model.fit(frame, y)), deep)
-    tell("predict_proba", stacks_below(lambda: model.predict_proba(frame)), deep)
     svc = AdditiveSVC(Spline(20), C=1, random_state=0)
-    tell("AdditiveSVC(Spline(20), C=1).fit", stacks_below(lambda: svc.fit(X, y)), deep)
+    return {
+        "AdditiveClassifier().fit(frame, y)": lambda: model.fit(frame, y),
+        "predict_proba(frame)": lambda: model.predict_proba(frame),
+        "AdditiveSVC(Spline(20), C=1).fit(X, y)": lambda: svc.fit(X, y),
+    }
+
+
+def main() -> None:
+    """Measure the walks and the sizes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--deep", type=int, default=None)
+    deep = parser.parse_args().deep
+    for title, call in walks().items():
+        tell(title, stacks_below(call), deep)
     tell_sizes()
 
 
