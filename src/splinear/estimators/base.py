@@ -28,7 +28,15 @@ from splinear.estimators.newton import NewtonTrainer
 from splinear.estimators.reading import Given, TrainingTable, read_rows, read_table, term_plan
 from splinear.estimators.state.fitted import FITTED
 from splinear.estimators.state.stateful import Stateful
-from splinear.estimators.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
+from splinear.estimators.trainer import (
+    Duals,
+    Fitter,
+    Recipe,
+    Trained,
+    Trainer,
+    starts_like,
+    starts_of,
+)
 from splinear.losses.base import Loss
 from splinear.losses.checking import check_loss
 from splinear.model.additive import Model
@@ -242,8 +250,11 @@ class AdditiveEstimator(Stateful):
         """Return one start per output if warm_start is set and can help; otherwise None."""
         if not self.warm_start or not hasattr(self, "_model"):
             return None
-        last = LastFit(self._model, self._duals)
-        return fitter.starts(last, data.rows.layout, data.loss.n_outputs, n_rows)
+        n_outputs = data.loss.n_outputs
+        starts = starts_like(self._model, data.rows.layout, n_outputs)
+        if isinstance(fitter, DualTrainer):
+            return fitter.with_duals(starts, self._duals, (n_outputs, n_rows))
+        return starts
 
     # -- before training -------------------------------------------------------------------------
 

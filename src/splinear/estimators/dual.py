@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from typing import cast
 
 import numpy as np
 
 from splinear._compat import Interval
 from splinear._types import Constraints
-from splinear.estimators.trainer import Duals, LastFit, Trained, starts_like
+from splinear.estimators.trainer import Duals, Trained
 from splinear.losses.base import Loss
-from splinear.model.layout import Layout
 from splinear.objective.local.memory import NEED_DUAL, BytesPerRow
 from splinear.objective.margin_sums import MarginSums, RowMargins
 from splinear.objective.problem import Result, Start, Stopping, stack
@@ -22,7 +20,7 @@ from splinear.objective.running import one_blas_thread, side_by_side
 from splinear.objective.training_set import Response, TrainingSet, WeightedRows
 from splinear.solvers.choosing_c import choose_cost
 from splinear.solvers.hinge import ways
-from splinear.solvers.hinge.margin_proof import ExactPasses, solve_margins
+from splinear.solvers.hinge.margin_proof import solve_margins
 from splinear.solvers.hinge.task import tasks_of
 from splinear.tables.table import Table
 from splinear.terms.advice import advise_fixed
@@ -90,14 +88,16 @@ class DualTrainer:
         problem_of, C = response.problems(rows, self.bias), self._given
         return RowMargins([problem_of(k).scaled(C) for k in range(response.loss.n_outputs)])
 
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
+    def with_duals(
+        self, models: list[Start] | None, duals: Duals | None, shape: tuple[int, int]
     ) -> list[Start] | None:
-        """Return starts from the last fit's dual variables and model; None if n_rows differs."""
-        duals = last.duals
-        if duals is None or duals.alpha.shape != (n_outputs, n_rows):
+        """Return starts at the last models, with their dual variables; None if rows were others.
+
+        `shape` is (n_outputs, n_rows), and `models` are None if theirs differs.
+        """
+        if duals is None or duals.alpha.shape != shape:
             return None
-        models = starts_like(last.model, layout, n_outputs) or [Start()] * n_outputs
+        models = models or [Start()] * shape[0]
         pairs = zip(models, duals.alpha * (self._given / duals.C), strict=True)
         return [replace(model, alpha=alpha) for model, alpha in pairs]
 
@@ -167,13 +167,6 @@ class PassTrainer:
 
     margins: Callable[[TrainingSet], MarginSums]
 
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
-    ) -> list[Start] | None:
-        """Return starts at the last model; None if its shape differs."""
-        del n_rows
-        return starts_like(last.model, layout, n_outputs)
-
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""
         if data.rows.layout.cone is not None:
@@ -182,8 +175,7 @@ class PassTrainer:
                 "AdditiveClassifier or AdditiveRegressor; AdditiveClassifier on a cluster."
             )
         start = None if starts is None else Start(*stack(data.centered(starts)))
-        rows = cast(ExactPasses, data.rows)
         with one_blas_thread():
-            results = solve_margins(rows, self.margins(data), stopping, start)
+            results = solve_margins(data.rows, self.margins(data), stopping, start)
         results = data.restored([replace(found, alpha=None, slopes=None) for found in results])
         return Trained(data, data.rows.layout, results)

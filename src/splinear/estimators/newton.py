@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from splinear.estimators.trainer import LastFit, Trained, starts_like
+from splinear.estimators.trainer import Trained
 from splinear.losses.base import Loss
 from splinear.model.information import Information
 from splinear.model.layout import Layout
@@ -83,13 +83,6 @@ class NewtonTrainer:
         """Return 1, because penalty and losses have the same unit."""
         del response
         return 1.0
-
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
-    ) -> list[Start] | None:
-        """Return starts at the last model; None if its shape differs."""
-        del n_rows
-        return starts_like(last.model, layout, n_outputs)
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""

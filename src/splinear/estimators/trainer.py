@@ -20,7 +20,6 @@ from splinear.terms.base import Advice
 __all__ = [
     "Duals",
     "Fitter",
-    "LastFit",
     "Recipe",
     "Trained",
     "Trainer",
@@ -35,14 +34,6 @@ class Duals:
 
     alpha: Floats
     C: float
-
-
-@dataclass(frozen=True, eq=False)
-class LastFit:
-    """The last fit's model and dual variables, for a warm start."""
-
-    model: Model
-    duals: Duals | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +99,6 @@ class Trained:
 
 class Fitter(Protocol):
     """Trains on prepared rows, wherever they are stored."""
-
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
-    ) -> list[Start] | None:
-        """Return one start per output for a warm start; None if the last fit is no help."""
-        ...
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for the given C, or choose the smoothness first."""

@@ -29,6 +29,7 @@ from splinear.objective.problem import Result, Start, Stopping, stack
 from splinear.solvers import newton
 from splinear.solvers.reml.smoothness import (
     MAX_TURNS,
+    SETTLED,
     Smoothness,
     choose_smoothness,
     degrees_of_freedom,
@@ -81,7 +82,14 @@ def choose(
         if _is_crowded(rows, totals_of, units_of):
             return _of_crowded(rows, _Trials.divide(rows, totals_of, stopping))
     few = rows.first(_enough(rows.layout))
-    return choose_smoothness(few, totals_of(few), stopping, least_gain=LEAST_GAIN)
+    return choose_smoothness(
+        few,
+        totals_of(few),
+        stopping,
+        settled=SETTLED,
+        least_gain=LEAST_GAIN,
+        max_turns=MAX_TURNS,
+    )
 
 
 def _of_wide(trials: _Trials) -> Smoothness:
@@ -96,18 +104,12 @@ def _of_wide(trials: _Trials) -> Smoothness:
 def _of_crowded(rows: TrainingRows, trials: _Trials) -> Smoothness:
     """Choose by REML, unless other variances are clearly better on held-out rows."""
     trials.better = 1.0 - 1.0 / np.sqrt(trials.n_held_out)
-    trials.compare(
-        choose_smoothness(
-            trials.fit, trials.totals_of(trials.fit), trials.onward, least_gain=LEAST_GAIN
-        )
-    )
+    trials.compare(trials.by_reml(trials.fit))
     if not trials.is_stopped:
         trials.compare(trials.in_all(pooled=True))
     if trials.has_other or trials.is_stopped:
         return trials.best
-    few = rows.first(_enough(rows.layout))
-    totals = trials.totals_of(few)
-    found = choose_smoothness(few, totals, trials.onward, least_gain=LEAST_GAIN)
+    found = trials.by_reml(rows.first(_enough(rows.layout)))
     return replace(found, n_turns=trials.n_turns + found.n_turns)
 
 
@@ -253,6 +255,17 @@ class _Trials:
     def onward(self) -> Stopping:
         """The stopping rule of the next choice, which counts turns from the previous ones on."""
         return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
+
+    def by_reml(self, rows: TrainingRows) -> Smoothness:
+        """Return the variances that REML chooses on these rows, as it does on narrow tables."""
+        return choose_smoothness(
+            rows,
+            self.totals_of(rows),
+            self.onward,
+            settled=SETTLED,
+            least_gain=LEAST_GAIN,
+            max_turns=MAX_TURNS,
+        )
 
     def in_all(self, *, pooled: bool) -> Smoothness:
         """Return the variances that REML chooses on the training part, where it is soon settled."""
