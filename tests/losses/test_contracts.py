@@ -619,6 +619,15 @@ def test_a_loss_that_contradicts_itself_is_refused(loss, words):
         AdditiveRegressor(loss=loss).fit(X, y)
 
 
+def test_a_loss_of_your_own_is_checked_whatever_its_name():
+    """Even if it has that of another."""
+    X, _, y = targets(PseudoHuber())
+    for name in ("mine", "squared_error"):
+        loss = type("Named", (WrongSlope,), {"name": name})()
+        with pytest.raises(ValueError, match=r"Named\.slope is not the derivative"):
+            AdditiveRegressor(loss=loss).fit(X, y)
+
+
 def test_a_likelihood_without_its_constant_is_refused():
     """Its sum may be negative or 0, and a gap that is relative to it proves nothing."""
     X, _, y = targets(Poisson())

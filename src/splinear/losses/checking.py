@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.losses import LOSSES
 from splinear.losses.base import Loss
 
 __all__ = ["check_loss"]
@@ -18,7 +19,9 @@ ROUNDING = 1e-9  # relative to the largest value: what cancels in a loss whose m
 
 
 def check_loss(loss: Loss, y: Floats) -> None:
-    """Raise unless the contract of a loss of numbers holds at some rows of y."""
+    """Raise unless the contract holds at some rows of y; those of this package are not checked."""
+    if LOSSES.get(loss.name) is type(loss):
+        return
     y, name = np.asarray(y[:MOST_ROWS], dtype=np.float64), type(loss).__name__
     if loss.link not in ("identity", "log"):
         raise ValueError(
