@@ -175,4 +175,5 @@ def test_classes_with_a_few_test_rows_are_told(many: Any, tmp_path: Path) -> Non
     rare = np.flatnonzero(y == "class 3")[3:]
     kept = np.setdiff1d(np.arange(len(y)), rare)
     _, page = written(tmp_path, model, X.iloc[kept], y[kept])
-    assert f"The other {N - 6} (1 of them with fewer than 10 rows), with areas from" in page.words
+    said = f"the 6 of {N - 1} classes of 10 rows or more with the smallest areas, and the mean. "
+    assert f"{said}The other {N - 6}, with areas from" in page.words

@@ -116,11 +116,11 @@ def _roc(curves: list[Roc], drawn: list[Roc]) -> Figure:
         caption = "Each class against the rest." if several else f"Positive: {curves[0].name}."
     else:
         areas = sorted(curve.area for curve in curves if curve not in drawn)
-        n_few = sum(curve.n_rows < FEW_ROWS for curve in curves if curve not in drawn)
-        few = f" ({n_few} of them with fewer than {FEW_ROWS} rows)" if n_few else ""
+        n_told = sum(curve.n_rows >= FEW_ROWS for curve in curves) or len(curves)
+        told = f" of {FEW_ROWS} rows or more" if n_told < len(curves) else ""
         caption = (
-            f"Each class against the rest: the {len(drawn) - 1} of {len(curves)} classes with the "
-            f"smallest areas, and the mean. The other {len(areas)}{few}, with areas from "
+            f"Each class against the rest: the {len(drawn) - 1} of {n_told} classes{told} with the "
+            f"smallest areas, and the mean. The other {len(areas)}, with areas from "
             f"{areas[0]:.3f} to {areas[-1]:.3f}, are in the table."
         )
     words = ", ".join(f"{curve.name} {curve.area:.3f}" for curve in drawn)
