@@ -18,6 +18,7 @@ from splinear.losses import (
     Loss,
     NegativeBinomial,
     Poisson,
+    Quantile,
     SquaredError,
     Tweedie,
 )
@@ -33,9 +34,11 @@ from splinear.training.trainer import Recipe
 __all__ = ["AdditiveRegressor"]
 
 LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (SquaredError, Poisson, Gamma, Tweedie, NegativeBinomial)
+    loss.name: loss for loss in (SquaredError, Poisson, Gamma, Tweedie, NegativeBinomial, Quantile)
 }
-Name: TypeAlias = Literal["squared_error", "poisson", "gamma", "tweedie", "negative_binomial"]
+Name: TypeAlias = Literal[
+    "squared_error", "poisson", "gamma", "tweedie", "negative_binomial", "quantile"
+]
 
 
 class AdditiveRegressor(RegressionEstimator):

@@ -99,7 +99,9 @@ class RemoteResponse(Response):
         if rows.rows.is_here or self.cluster is None:
             return super().sums(rows, problem)
         likes = self.cluster.sample.sums
-        if self.loss.is_estimated and self.loss != likes[0].loss:
+        if self.loss.exact is not self.loss:
+            likes = [like.by(self.loss) for like in likes]
+        elif self.loss.is_estimated and self.loss != likes[0].loss:
             self.cluster.hold(WithLoss(self.loss))
             self.cluster.forget()
             self.cluster.sample = self.cluster.sample.with_loss(self.loss)

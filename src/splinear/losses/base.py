@@ -289,6 +289,26 @@ class Loss:
         del y, f, cost
         return None
 
+    # -- a kink ----------------------------------------------------------------------------------
+
+    def surrogate(self) -> Loss | None:
+        """Return a smooth loss for Newton's method, for a loss with a kink; otherwise None.
+
+        Its slopes are slopes of this loss at some score, and prove its gap. `value`, `gap` and
+        `shift` are all that is asked of this loss then.
+        """
+        return None
+
+    @property
+    def exact(self) -> Loss:
+        """The loss that is minimized: itself, or the loss with a kink if this is a surrogate."""
+        return self
+
+    def narrowed(self, factor: float) -> Loss | None:
+        """Return a surrogate whose width is about `factor` times this one's; None if none is."""
+        del factor
+        return None
+
     # -- parameters of its own -------------------------------------------------------------------
 
     def constant(self, y: AnyArray) -> Floats:

@@ -96,7 +96,8 @@ class NewtonTrainer:
         if data.rows.is_here:  # the order takes little memory next to the solver's arrays
             data = data.with_rows(data.rows.holding_order())
         with one_blas_thread():
-            return fit(data, stopping, starts)
+            trained = fit(data.with_loss(data.loss.surrogate()), stopping, starts)
+        return replace(trained, data=trained.data.with_loss(trained.data.loss.exact))
 
     def _fit_given(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None, C: float
@@ -295,6 +296,7 @@ class NewtonTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
+        data = data.with_loss(data.loss.surrogate())
         Cs, begin = [float(C) for C in Cs], None if starts is None else data.centered(starts)
         paths = [
             newton.follow_path(data.rows, total, Cs, own, start)
