@@ -212,7 +212,7 @@ class Loss:
 
         Multiplication by it is exact, and squares neither overflow nor underflow.
         """
-        if self.seen is None or self.link != "identity":
+        if self.seen is None or self.link != "identity" or self.seen.least == self.seen.most:
             return 1.0
         return power_of_two(np.array([self.seen.least, self.seen.most]) - self.center)
 
@@ -303,6 +303,11 @@ class Loss:
     def exact(self) -> Loss:
         """The loss that is minimized: itself, or the loss with a kink if this is a surrogate."""
         return self
+
+    @property
+    def resolution(self) -> float:
+        """The change of a score within which the slope of a surrogate changes completely."""
+        return np.inf
 
     def narrowed(self, factor: float) -> Loss | None:
         """Return a surrogate whose width is about `factor` times this one's; None if none is."""

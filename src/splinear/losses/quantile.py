@@ -42,6 +42,7 @@ __all__ = ["Quantile", "SmoothedQuantile"]
 FIRST_WIDTH = 0.125  # relative to the unit, a power of 2 above the distances of y to its mean
 LEAST_WIDTH = 1e-9  # the same
 MOST_ROWS = 50_000.0  # smoothness is chosen from about as many at most, and the width is for these
+LEAST_LEFT = 0.1  # of the residual degrees of freedom, as a share of the rows
 NEARLY_THE_SAME = 0.05  # relative change of a width that is neglected
 NORMAL_SPREAD = 1.349  # the interquartile range of a normal distribution of variance 1
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
@@ -141,6 +142,11 @@ class SmoothedQuantile(Loss):
         object.__setattr__(found, "seen", self.seen)
         return found
 
+    @property
+    def resolution(self) -> float:
+        """The width."""
+        return self.width
+
     def narrowed(self, factor: float) -> SmoothedQuantile | None:
         """Return the loss with its width times a factor; None if it is too small already."""
         width = max(factor * self.width, LEAST_WIDTH * self.unit)
@@ -224,7 +230,10 @@ class SmoothedQuantile(Loss):
             spread = min(spread, float(high - low) / NORMAL_SPREAD)
         n = min(MOST_ROWS, len(y) if self.seen is None else self.seen.n_effective)
         share = min(1.0, (edf + np.log(n + 1.0)) / max(n, 1.0))
-        return self._of_width(max(spread * share**0.4, LEAST_WIDTH * self.unit))
+        # The residuals of rows that the model has not seen would be larger by this factor.
+        spread /= max(1.0 - edf / max(n, 1.0), LEAST_LEFT)
+        width = np.clip(spread * share**0.4, LEAST_WIDTH * self.unit, FIRST_WIDTH * self.unit)
+        return self._of_width(float(width))
 
     def is_near(self, other: Loss) -> bool:
         """Return whether the width of another loss is nearly the same."""

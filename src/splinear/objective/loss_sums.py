@@ -475,6 +475,7 @@ class Summed:
     def _root(self, F: Floats) -> float:
         """Return the constant at which the slopes sum to 0, by Newton steps between bounds."""
         low, high, shift, last = -np.inf, np.inf, 0.0, 1.0
+        enough = LAST_SHIFT * min(1.0, self.loss.resolution / self.loss.unit)
         for _ in range(MAX_SHIFTS):
             _, slopes, bends = self.loss.evaluate(self.y, self._scores(F + shift), self.cost)
             unit = self.loss.unit
@@ -486,8 +487,8 @@ class Summed:
             step = float(np.clip(step, -2.0 * last, 2.0 * last))
             if not low < shift + step < high:
                 step = 0.5 * (low + high) - shift
-            shift, last = shift + step, max(abs(step), LAST_SHIFT)
-            if abs(step) <= LAST_SHIFT * max(1.0, abs(shift)) or abs(shift) > FARTHEST:
+            shift, last = shift + step, max(abs(step), enough)
+            if abs(step) <= enough * max(1.0, abs(shift)) or abs(shift) > FARTHEST:
                 break
         return shift
 

@@ -180,6 +180,18 @@ class Point:
         sums = self.space.sums(duals)
         return gap + self.space.gap(self.penalty_gradient + sums, self.theta)
 
+    def settled(self) -> Point:
+        """Return the point with the intercepts that are best for the losses themselves.
+
+        The slopes at this point are its proof.
+        """
+        R = self.total.gradient(self.F) if self.proof is None else self.proof
+        shift = self.total.by(self.total.loss.exact).best_shift(self.F)
+        theta, F = self.space.shifted(self.theta, shift), self.F + shift[:, None]
+        other = Point(self.objective, theta, F, free=False)
+        other.proof, other.n_iter = R, self.n_iter
+        return other
+
     def exactly(self) -> tuple[float, float, float]:
         """Return the objective of the losses themselves, its gap, and what smoothing adds to it.
 
@@ -258,7 +270,8 @@ class Point:
         value, gap, converged = self.value, self.gap, self.is_converged(tol)
         if self.total.loss.exact is not self.total.loss:
             value, gap, _ = self.exactly()
-            converged = gap <= tol * value and self._tilt <= tol * value
+            tilt = np.abs(self.space.totals(slopes)) @ np.abs(self.total.best_shift(self.F))
+            converged = value == 0.0 or bool(gap <= tol * value and tilt <= tol * value)
         return [
             Result(
                 coef=coef[k],

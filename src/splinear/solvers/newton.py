@@ -121,7 +121,8 @@ def _narrowing(at: Point, stopping: Stopping, preconditioner: Preconditioner) ->
         n_before, at.n_iter = at.n_iter, 0
         at = last(descend(at, left, preconditioner), left)
         at.n_iter += n_before
-        value, gap, smoothing = at.exactly()
+        found = at.settled()
+        value, gap, smoothing = found.exactly()
         is_over = stopping.watch.reason is not None or at.n_iter >= stopping.max_iter
         if gap <= tol * value or is_over:
             break
@@ -132,7 +133,7 @@ def _narrowing(at: Point, stopping: Stopping, preconditioner: Preconditioner) ->
             break
         n_iter, at = at.n_iter, at.by(at.total.by(narrower))
         at.n_iter = n_iter
-    return at.results(tol)
+    return found.results(tol)
 
 
 def last(states: Iterator[Point], stopping: Stopping) -> Point:
