@@ -30,7 +30,7 @@ def common_response(recipe: Recipe, found: Survey) -> Response:
     loss = recipe.loss
     if loss.kind == "number":
         loss, y = loss.read(np.array([found.of_y.least, found.of_y.most]))
-        is_in_unit = loss.link == "identity" and loss.n_outputs == 1
+        is_in_unit = loss.link == "identity" and loss.n_offsets == 1
         loss = loss.fitted(found.of_unexplained if is_in_unit else found.of_y)
         if not loss.name:
             check_loss(loss, y)

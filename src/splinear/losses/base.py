@@ -148,8 +148,18 @@ class Loss:
         """Number of scores per row."""
         return self.n_problems * self.n_scores
 
+    @property
+    def n_offsets(self) -> int:
+        """Number of offsets per row: one per score, unless all scores share one."""
+        return self.n_outputs
+
+    @property
+    def may_extrapolate(self) -> bool:
+        """Whether curves may continue as lines outside the training range unless asked to."""
+        return True
+
     def label(self, output: int) -> object:
-        """Return the class or label of an output; None if there is only one."""
+        """Return the class, label or level of an output; None if there is only one."""
         del output
         return None
 

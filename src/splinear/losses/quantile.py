@@ -26,14 +26,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics import d2_pinball_score
 
 from splinear._types import AnyArray, Floats
-from splinear.losses.base import Loss, Offset
+from splinear.losses.base import Loss
 from splinear.losses.curvature import Curvature, Diagonal
 from splinear.losses.logistic import divergence
 
@@ -48,6 +49,8 @@ NORMAL_SPREAD = 1.349  # the interquartile range of a normal distribution of var
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 ROUNDING_OF_SLOPES = 1e-12
 
+LossT = TypeVar("LossT", bound=Loss)
+
 
 @dataclass(frozen=True)
 class Quantile(Loss):
@@ -57,9 +60,11 @@ class Quantile(Loss):
 
     Parameters
     ----------
-    level : float, default=0.5
+    level : float or sequence of float, default=0.5
         The share of the targets that should be below the prediction, between 0 and 1; 0.5 is the
-        median.
+        median. With several levels, `predict` returns one column for each, in this order. Every
+        level has terms of its own, and a smoothness. They are fitted such that the quantiles never
+        cross, wherever the features are; `target=level` chooses one in `splinear.inspection`.
 
     Examples
     --------
@@ -74,32 +79,78 @@ class Quantile(Loss):
     True
     """
 
-    level: float = 0.5
+    level: float | Sequence[float] = 0.5
 
     name = "quantile"
     convex = True
+    n_offsets = 1
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.level < 1.0:
-            raise ValueError(f"Quantile needs a level between 0 and 1; got {self.level!r}.")
+        wrong = "Quantile needs a level between 0 and 1, or a list of different ones"
+        try:
+            levels = np.asarray(self.level, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{wrong}; got {self.level!r}.") from None
+        each = np.atleast_1d(levels)
+        is_inside = levels.ndim <= 1 and len(each) > 0 and np.all((each > 0.0) & (each < 1.0))
+        if not is_inside or len(np.unique(each)) < len(each):
+            raise ValueError(f"{wrong}; got {self.level!r}.")
+        plain: Any = float(levels) if levels.ndim == 0 else tuple(levels.tolist())
+        object.__setattr__(self, "level", plain)  # dataclasses are frozen
 
-    def surrogate(self) -> SmoothedQuantile:
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """All levels, in the order given."""
+        return self.level if isinstance(self.level, tuple) else (self._level,)
+
+    @property
+    def _level(self) -> float:
+        """The level, if there is one."""
+        assert isinstance(self.level, float)
+        return self.level
+
+    @property
+    def n_problems(self) -> int:
+        """Number of levels."""
+        return len(self.levels)
+
+    @property
+    def may_extrapolate(self) -> bool:
+        """Whether there is one level: lines of several levels would cross somewhere."""
+        return self.n_problems == 1
+
+    def label(self, output: int) -> object:
+        """Return the level of an output; None if there is only one."""
+        return None if self.n_outputs == 1 else self.levels[output]
+
+    @property
+    def ascending(self) -> NDArray[np.intp]:
+        """The outputs in the order of their levels."""
+        return np.argsort(self.levels)
+
+    def alone(self) -> list[Quantile]:
+        """Return the loss of every level."""
+        return [self._known(Quantile(level)) for level in self.levels]
+
+    def _known(self, other: LossT) -> LossT:
+        object.__setattr__(other, "seen", self.seen)
+        return other
+
+    def surrogate(self) -> SmoothedQuantile | None:
         """Return the smoothed loss, with a width to begin with."""
-        found = SmoothedQuantile(self.level, FIRST_WIDTH * self.unit)
-        object.__setattr__(found, "seen", self.seen)  # dataclasses are frozen
-        return found
+        return self._known(SmoothedQuantile(self._level, FIRST_WIDTH * self.unit))
 
     def value(self, y: AnyArray, f: Floats) -> Floats:
         """Return the loss of every row; 0 if f is y up to rounding."""
         r = _residuals(y, f)
-        return np.maximum(self.level * r, (self.level - 1.0) * r)
+        return np.maximum(self._level * r, (self._level - 1.0) * r)
 
     def gap(self, y: AnyArray, F: Floats, R: Floats) -> Floats:
         """Return |f - y| times the distance of the slope to that at f."""
-        r, s = _residuals(y, F[0]), R[0]
-        inside = np.clip(s, -self.level, 1.0 - self.level)
-        each = np.maximum(r, 0.0) * (inside + self.level)
-        each += np.maximum(-r, 0.0) * (1.0 - self.level - inside)
+        r, s, level = _residuals(y, F[0]), R[0], self._level
+        inside = np.clip(s, -level, 1.0 - level)
+        each = np.maximum(r, 0.0) * (inside + level)
+        each += np.maximum(-r, 0.0) * (1.0 - level - inside)
         return np.where(np.abs(s - inside) <= ROUNDING_OF_SLOPES, each, np.inf)
 
     def shift(self, y: AnyArray, f: Floats, cost: Floats) -> float:
@@ -107,21 +158,46 @@ class Quantile(Loss):
         r = _residuals(y, f)
         order = np.argsort(r)
         below = np.cumsum(cost[order])
-        at = int(np.searchsorted(below, self.level * below[-1] * (1.0 - ROUNDING)))
+        at = int(np.searchsorted(below, self._level * below[-1] * (1.0 - ROUNDING)))
         return float(r[order[min(at, len(order) - 1)]])
 
+    def predict(self, scores: Floats) -> AnyArray:
+        """Return quantiles (n_rows,), or (n_rows, n_levels) of several levels.
+
+        The levels of a model do not cross, and those of rounded sums do not either.
+        """
+        if self.n_outputs == 1:
+            return scores[:, 0]
+        out, order = np.empty_like(scores), self.ascending
+        out[:, order] = np.maximum.accumulate(scores[:, order], axis=1)
+        return out
+
     def quality(self, y: Floats, predicted: Floats, weights: Floats | None) -> float:
-        """Return the share of the pinball losses of the best constant that is saved."""
+        """Return the share of the pinball losses of the best constant that is saved.
+
+        Of several levels it is the mean of their shares.
+        """
+        if self.n_outputs > 1:
+            columns = zip(self.alone(), np.asarray(predicted).T, strict=True)
+            return float(np.mean([one.quality(y, own, weights) for one, own in columns]))
         if len(y) > 1 and np.all(y == y[0]):
             return super().quality(y, predicted, weights)
-        return float(d2_pinball_score(y, predicted, sample_weight=weights, alpha=self.level))
+        return float(d2_pinball_score(y, predicted, sample_weight=weights, alpha=self._level))
 
     def score_name(self, target: str) -> str:
         """Return the name of what the score is, given the name of the target."""
+        if self.n_outputs > 1:
+            return f"quantiles of {target}"
         return f"median of {target}" if self.level == 0.5 else f"{self.level:.4g} quantile of {target}"
 
+    @property
+    def title(self) -> str:
+        """The name with the levels: "Quantile (level 0.9)"."""
+        levels = ", ".join(f"{level:.4g}" for level in self.levels)
+        return f"Quantile (level{'s' if self.n_outputs > 1 else ''} {levels})"
+
     def parameters(self) -> dict[str, Any]:
-        """Return the level."""
+        """Return the level, or the levels."""
         return {"level": self.level}
 
 

@@ -26,6 +26,7 @@ from splinear.losses.checking import check_loss
 from splinear.model.additive import Model
 from splinear.model.covariance import JointPosterior, joint_posteriors
 from splinear.model.fitted import FittedTerms
+from splinear.model.group import Extrapolation
 from splinear.model.layout import Layout
 from splinear.objective.local.memory import BytesPerRow, MemoryPlan, bytes_of, sample_bytes
 from splinear.objective.local.training_rows import TrainingRows
@@ -144,7 +145,7 @@ class AdditiveEstimator(Stateful):
         columns = self._columns if more else None
         data = read_rows(work, given, columns=columns, numeric=recipe.loss.kind == "number")
         loss, y = recipe.loss.read(data.y, data.kept)
-        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
+        offset = check_offset(on_host(given.offset), len(y), loss.n_offsets)
         if trainer.merges_copies:
             data = data.without_copies(y, offset)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
@@ -156,7 +157,7 @@ class AdditiveEstimator(Stateful):
             layout = self._model.layout
         else:
             columns_seen = work._column_data(data)
-            layout = term_plan(work).place(columns_seen, work._advice(trainer, data))
+            layout = term_plan(work).place(columns_seen, work._advice(trainer, data, loss))
             interactions = work._interactions(columns_seen, trainer, layout)
         workload = work._workload(response, trainer, weighted=data.weights is not None)
         if interactions is not None:
@@ -297,9 +298,11 @@ class AdditiveEstimator(Stateful):
                 "Begin with a larger chunk."
             )
 
-    def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
+    def _advice(self, trainer: Trainer, data: TrainingTable, loss: Loss) -> Advice:
         """Return the default numbers of pieces and of frequencies."""
         advice = trainer.advice(data.table, data.n_units)
+        if not loss.may_extrapolate:
+            advice = replace(advice, extrapolation=Extrapolation.CONSTANT)
         if getattr(self, "device", "cpu") == "cpu":
             return advice
         return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
@@ -458,8 +461,11 @@ class AdditiveEstimator(Stateful):
             if not gaps or not _core.are_finite(out, n_threads):
                 column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # names the value
             out = to_cupy_like(out, X)
-        known = None if offset is None else check_offset(on_host(offset), *out.shape)
-        return out if known is None else out + np.asarray(known.reshape(out.shape), like=out)
+        if offset is None:
+            return out
+        known = check_offset(on_host(offset), len(out), self._loss.n_offsets)
+        assert known is not None
+        return out + np.asarray(known.reshape(len(out), -1), like=out)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

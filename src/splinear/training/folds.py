@@ -95,10 +95,10 @@ class Setting:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
         data = read_rows(model, replace(given, X=table), numeric=recipe.loss.kind == "number")
         loss, y = recipe.loss.read(data.y, data.kept)
-        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
+        offset = check_offset(on_host(given.offset), len(y), loss.n_offsets)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
         columns = model._column_data(data)
-        layout = term_plan(model).place(columns, model._advice(recipe.trainer, data))
+        layout = term_plan(model).place(columns, model._advice(recipe.trainer, data, loss))
         if model._interactions(columns, recipe.trainer, layout) is not None:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "

@@ -12,6 +12,7 @@ from math import ceil
 
 import numpy as np
 
+from splinear.losses import Quantile
 from splinear.losses.base import Loss
 from splinear.model.information import Information
 from splinear.model.layout import Layout
@@ -30,6 +31,7 @@ from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed, advise_smooth
 from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
+from splinear.training.levels import fit_levels
 from splinear.training.pair_check import N_TURNS, PairCheck, PairSearch, Smooth
 from splinear.training.response import Response
 from splinear.training.running import one_blas_thread
@@ -96,6 +98,8 @@ class NewtonTrainer:
         if data.rows.is_here:  # the order takes little memory next to the solver's arrays
             data = data.with_rows(data.rows.holding_order())
         with one_blas_thread():
+            if isinstance(data.loss, Quantile) and data.loss.n_problems > 1:
+                return fit_levels(fit, data, stopping, starts)
             trained = fit(data.with_loss(data.loss.surrogate()), stopping, starts)
         return replace(trained, data=trained.data.with_loss(trained.data.loss.exact))
 
