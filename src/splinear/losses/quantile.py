@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -188,7 +188,9 @@ class Quantile(Loss):
         """Return the name of what the score is, given the name of the target."""
         if self.n_outputs > 1:
             return f"quantiles of {target}"
-        return f"median of {target}" if self.level == 0.5 else f"{self.level:.4g} quantile of {target}"
+        return (
+            f"median of {target}" if self.level == 0.5 else f"{self.level:.4g} quantile of {target}"
+        )
 
     @property
     def title(self) -> str:
@@ -295,11 +297,11 @@ class SmoothedQuantile(Loss):
 
     def renewed(self, y: AnyArray, F: Floats, cost: Floats, edf: float) -> SmoothedQuantile:
         """Return the loss with the width for residuals of a model with so many parameters."""
-        r = _residuals(y, F[0])
+        r, weights = _residuals(y, F[0]), cost / cost.max()
         order = np.argsort(r)
-        ranks = np.cumsum(cost[order])
-        mean = float(cost @ r) / ranks[-1]
-        spread = float(np.sqrt(cost @ (r - mean) ** 2 / ranks[-1]))
+        ranks = np.cumsum(weights[order])
+        mean = float(weights @ r) / ranks[-1]
+        spread = float(np.sqrt(weights @ (r - mean) ** 2 / ranks[-1]))
         places = np.searchsorted(ranks, np.array([0.25, 0.75]) * ranks[-1])
         low, high = r[order[np.minimum(places, len(r) - 1)]]
         if high > low:  # where half of the residuals equal each other, it is no measure of spread

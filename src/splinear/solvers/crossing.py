@@ -35,8 +35,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, solve_triangular
 
+from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.factoring import factor_with
@@ -48,19 +49,20 @@ from splinear.objective.objective import Objective
 from splinear.objective.point import Point
 from splinear.objective.problem import Result, Stopping, stack
 from splinear.objective.space import Space, dot
-from splinear.objective.whole_hessian import WholeHessian
+from splinear.objective.whole_hessian import WholeHessian, forms_hessian
 from splinear.solvers.proofs.certificate import solve_and_certify, with_gap
 
 __all__ = ["Nodes", "refuse_terms", "uncrossed"]
 
-MOST_COEFFICIENTS = 5_000  # of all levels: a step factors a matrix of as many rows
 FIRST_SHARE = 0.03  # of the objective that the barrier costs at first
 FASTEST, SLOWEST = 0.1, 0.5  # by how much the barrier and the widths are reduced at a time
 OF_BARRIER, OF_SMOOTHING = 0.3, 0.3  # shares of the tolerance
-CENTERED = 1e-6  # decrease that a step promises, relative to the cost of the barrier
-MOST_STEPS, MOST_HALVINGS = 60, 40  # per barrier; per step
+CENTERED, SETTLED = 0.1, 1e-14  # twice the promised decrease, by the barrier's cost; by the value
+MOST_HALVINGS = 40  # of a step
+SHORT, WHOLE = 0.2, 0.9  # shares of steps from which the next one is cautious, or no longer is
 TO_EDGE = 0.99  # share of the way to an inequality
 INSIDE = 0.9  # share of the increments between levels with which the first point varies
+ROUNDING = 1e-13  # relative to the scores: by how much models cross that do not
 LEAST_INCREMENT = 1e-9  # between the means of levels, relative to the unit of scores
 
 
@@ -132,6 +134,12 @@ class Nodes:
         matrix = sparse.csr_array((np.concatenate(values), place), shape=(n, layout.n_parameters))
         return cls(matrix, np.concatenate(terms).astype(np.intp))
 
+    @cached_property
+    def indicator(self) -> sparse.csr_array:
+        """Whether each node is one of each term, (n_nodes, n_terms)."""
+        n = len(self.term)
+        return sparse.csr_array((np.ones(n), (np.arange(n), self.term)), shape=(n, self.n_terms))
+
     @property
     def n_terms(self) -> int:
         """Number of terms that have nodes."""
@@ -177,18 +185,16 @@ class _Levels:
 
     def at(self, thetas: Floats, F: Sequence[Floats] | None = None) -> list[Point]:
         """Return the points of all levels."""
-        F = [space.scores(own[None]) for space, own in zip(self.spaces, thetas, strict=True)] \
-            if F is None else F
+        F = (
+            [space.scores(own[None]) for space, own in zip(self.spaces, thetas, strict=True)]
+            if F is None
+            else F
+        )
         parts = zip(self.spaces, self.totals, thetas, F, strict=True)
         return [
-            Point(Objective(space, total), own[None], f, free=False) for space, total, own, f in parts
+            Point(Objective(space, total), own[None], f, free=False)
+            for space, total, own, f in parts
         ]
-
-    def narrowed(self, factor: float) -> _Levels:
-        """Return the problem with narrower surrogates, where they can be."""
-        losses = [total.loss.narrowed(factor) for total in self.totals]
-        pairs = zip(self.totals, losses, strict=True)
-        return replace(self, totals=[t if loss is None else t.by(loss) for t, loss in pairs])
 
     def inside(self, thetas: Floats, share: float) -> Floats:
         """Return a point inside the inequalities, near one that need not be.
@@ -261,6 +267,7 @@ class _State:
     m: Floats
     barrier: float
     n_iter: int = 0
+    is_cautious: bool = False  # whether rows have the curvature of parabolas above their losses
 
     @property
     def thetas(self) -> Floats:
@@ -283,71 +290,81 @@ class _State:
 
     @property
     def multipliers(self) -> Floats:
-        """e / (D - m)."""
+        """The barrier's factor e, divided by D - m."""
         return self.barrier / self.slacks(self.thetas, self.m)[1]
 
     def step(self) -> float:
         """Take a step of Newton's method, and return twice the decrease that it promised."""
         levels, nodes, e = self.levels, self.levels.nodes, self.barrier
-        k, T = len(self.points), nodes.n_terms
         whole = WholeHessian(levels.spaces[0])
         places, n = whole.places, len(whole.places)
-        H, gradient = np.zeros((k * n + (k - 1) * T,) * 2), np.zeros(k * n + (k - 1) * T)
-        for a, (point, space) in enumerate(zip(self.points, levels.spaces, strict=True)):
-            own = slice(a * n, (a + 1) * n)
-            H[own, own] = whole.finished(whole.raw(point.curvature.diagonal[0], space.n_rows))
-            whole.add_penalty(H[own, own], space.layout)
-            gradient[own] = point.gradient[0, places]
-        s, slack = self.slacks(self.thetas, self.m)
-        A = nodes.matrix[:, places[:-1]]
-        ones = sparse.csr_array(
-            (np.ones(len(nodes.term)), (np.arange(len(nodes.term)), nodes.term)),
-            shape=(len(nodes.term), T),
-        )
-        for a in range(k - 1):
-            g = 1.0 / slack[a]
-            weights = sparse.diags_array(e * g**2)
-            low, high = slice(a * n, a * n + n - 1), slice((a + 1) * n, (a + 1) * n + n - 1)
-            own = slice(k * n + a * T, k * n + (a + 1) * T)
+        # Level k has the block of its coefficients, its intercept and, from the second on, the
+        # variables m of the inequalities with the level before: the matrix is block tridiagonal.
+        blocks, gradients = list[Floats](), list[Floats]()
+        for k, (point, space) in enumerate(zip(self.points, levels.spaces, strict=True)):
+            size = n + (nodes.n_terms if k else 0)
+            H, gradient = np.zeros((size, size)), np.zeros(size)
+            curvature = point.total.curvature(point.F, cautious=self.is_cautious)
+            H[:n, :n] = whole.finished(whole.raw(curvature.diagonal[0], space.n_rows))
+            whole.add_penalty(H[:n, :n], space.layout)
+            gradient[:n] = point.gradient[0, places]
+            blocks.append(H)
+            gradients.append(gradient)
+        ties = list[Floats]()
+        A, by_term = nodes.matrix[:, places[:-1]], nodes.indicator
+        for k, (s, slack) in enumerate(zip(*self.slacks(self.thetas, self.m), strict=True)):
+            low, high, tie = (
+                blocks[k],
+                blocks[k + 1],
+                np.zeros((len(blocks[k]), len(blocks[k + 1]))),
+            )
+            g = e / slack
+            weights = sparse.diags_array(g / slack)
             Q = (A.T @ weights @ A).toarray()
-            tie = (A.T @ weights @ ones).toarray()
-            H[low, low] += Q
-            H[high, high] += Q
-            H[low, high] -= Q
-            H[high, low] -= Q
-            H[low, own] += tie
-            H[own, low] += tie.T
-            H[high, own] -= tie
-            H[own, high] -= tie.T
-            H[own, own] += np.diag(ones.T @ (e * g**2))
-            pulled = A.T @ (e * g)
-            gradient[low] += pulled
-            gradient[high] -= pulled
-            gradient[own] += ones.T @ (e * g)
-            # The intercepts, and the variables of all terms.
-            along = np.zeros(len(gradient))
-            along[a * n + n - 1], along[(a + 1) * n + n - 1], along[own] = -1.0, 1.0, 1.0
-            at = np.flatnonzero(along)
-            H[np.ix_(at, at)] += e / s[a] ** 2 * np.outer(along[at], along[at])
-            gradient[at] -= e / s[a] * along[at]
-        to = _solved(H, -gradient)
-        promised = -float(gradient @ to)
-        if promised > 0.0:
-            self._move(to, promised, places, n)
+            of_terms = (A.T @ weights @ by_term).toarray()
+            low[: n - 1, : n - 1] += Q
+            high[: n - 1, : n - 1] += Q
+            tie[: n - 1, : n - 1] -= Q
+            tie[: n - 1, n:] += of_terms
+            high[: n - 1, n:] -= of_terms
+            high[n:, : n - 1] -= of_terms.T
+            high[n:, n:] += np.diag(by_term.T @ (g / slack))
+            pulled = A.T @ g
+            gradients[k][: n - 1] += pulled
+            gradients[k + 1][: n - 1] -= pulled
+            gradients[k + 1][n:] += by_term.T @ g
+            # The sum of the intercepts' difference and of the variables m.
+            h = e / s**2
+            low[n - 1, n - 1] += h
+            high[n - 1 :, n - 1 :] += h
+            tie[n - 1, n - 1 :] -= h
+            gradients[k][n - 1] += e / s
+            gradients[k + 1][n - 1 :] -= e / s
+            ties.append(tie)
         self.n_iter += 1
+        try:
+            to = _solved(blocks, ties, [-own for own in gradients])
+        except LinAlgError:  # rounding errors dominate
+            return 0.0
+        promised = -sum(float(g @ own) for g, own in zip(gradients, to, strict=True))
+        if promised > 0.0:
+            D, dm = np.zeros_like(self.thetas), np.zeros_like(self.m)
+            for k, own in enumerate(to):
+                D[k, places] = own[:n]
+                if k:
+                    dm[k - 1] = own[n:]
+            self._move(D, dm, promised)
         return promised
 
-    def _move(self, to: Floats, promised: float, places: NDArray[np.intp], n: int) -> None:
+    def _move(self, D: Floats, dm: Floats, promised: float) -> None:
         """Move along a direction as far as the objective falls."""
-        k = len(self.points)
-        D = np.zeros_like(self.thetas)
-        D[:, places] = to[: k * n].reshape(k, n)
-        dm = to[k * n :].reshape(self.m.shape)
         s, slack = self.slacks(self.thetas, self.m)
         ds, dslack = self.slacks(D, dm)
         with np.errstate(divide="ignore"):
-            edges = [np.where(d < 0.0, -v / d, np.inf).min(initial=np.inf) for v, d in
-                     ((s, ds), (slack, dslack))]
+            edges = [
+                np.where(d < 0.0, -v / d, np.inf).min(initial=np.inf)
+                for v, d in ((s, ds), (slack, dslack))
+            ]
         t = min(1.0, TO_EDGE * float(min(edges)))
         F = [space.scores(own[None]) for space, own in zip(self.levels.spaces, D, strict=True)]
         before = self.value(self.points, self.m)
@@ -356,31 +373,57 @@ class _State:
             points = self.levels.at(self.thetas + t * D, moved)
             if self.value(points, self.m + t * dm) <= before - 1e-4 * t * promised:
                 self.points, self.m = points, self.m + t * dm
-                return
+                break
             t *= 0.5
+        # Where losses are nearly straight, steps go too far, and little of them decreases the sum.
+        self.is_cautious = t < (WHOLE if self.is_cautious else SHORT)
+
+    def narrow(self, factor: float) -> None:
+        """Go on with narrower surrogates, where they can be."""
+        losses = [total.loss.narrowed(factor) for total in self.levels.totals]
+        pairs = zip(self.levels.totals, losses, strict=True)
+        totals = [total if loss is None else total.by(loss) for total, loss in pairs]
+        self.levels = replace(self.levels, totals=totals)
+        self.points = self.levels.at(self.thetas, [point.F for point in self.points])
 
     def proven(self) -> tuple[Floats, float, float, float]:
         """Return the objectives, the gap, the losses' part of it, and its error."""
         R = np.concatenate([point.total.gradient(point.F) for point in self.points])
         F = np.concatenate([point.F for point in self.points])
         sums = np.concatenate([point.loss_gradient[:, :-1] for point in self.points])
-        parts = [point.total.exact(point.F, r[None])[1] for point, r in zip(self.points, R, strict=True)]
+        parts = [
+            point.total.exact(point.F, r[None])[1] for point, r in zip(self.points, R, strict=True)
+        ]
         found = self.levels.proof(self.thetas, F, R, sums, self.multipliers)
         return found[0], found[1], sum(parts), found[2]
 
 
-def _solved(H: Floats, b: Floats) -> Floats:
-    """Solve, with H scaled to a unit diagonal."""
-    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), np.finfo(float).tiny))
-    H *= scale
-    H *= scale[:, None]
-    try:
-        factor = factor_with(
-            lambda M: cho_factor(M, check_finite=False), H, np.einsum("kk->k", H)
-        )
-    except LinAlgError:
-        return np.zeros_like(b)
-    return np.asarray(scale * cho_solve(factor, scale * b, check_finite=False))
+def _solved(blocks: list[Floats], ties: list[Floats], b: list[Floats]) -> list[Floats]:
+    """Solve with a symmetric block tridiagonal matrix, whose blocks are overwritten.
+
+    `ties` are the blocks above the diagonal. All are scaled to a unit diagonal.
+    """
+    tiny = np.finfo(float).tiny
+    scales = [1.0 / np.sqrt(np.maximum(np.diagonal(own), tiny)) for own in blocks]
+    for own, scale in zip(blocks, scales, strict=True):
+        own *= scale * scale[:, None]
+    factors, coupled, left = list[Floats](), list[Floats](), list[Floats]()
+    for k, (own, scale) in enumerate(zip(blocks, scales, strict=True)):
+        r = scale * b[k]
+        if k:
+            tie = scales[k - 1][:, None] * ties[k - 1] * scale
+            tie = solve_triangular(factors[-1], tie, lower=True, check_finite=False)
+            own -= tie.T @ tie
+            r -= tie.T @ left[-1]
+            coupled.append(tie)
+        factor = factor_with(np.linalg.cholesky, own, np.einsum("kk->k", own))
+        factors.append(factor)
+        left.append(solve_triangular(factor, r, lower=True, check_finite=False))
+    out = list[Floats]()
+    for k in reversed(range(len(blocks))):
+        r = left[k] if not out else left[k] - coupled[k] @ out[-1]
+        out.append(solve_triangular(factors[k], r, lower=True, trans=1, check_finite=False))
+    return [scale * own for scale, own in zip(scales, reversed(out), strict=True)]
 
 
 def uncrossed(
@@ -399,7 +442,7 @@ def uncrossed(
     first = _Levels.over(rows, totals, layouts, stopping.n_threads)
     coef, intercepts = stack(results)
     alone = np.column_stack([coef, intercepts])
-    if first.nodes.margins(alone).min() >= 0.0:
+    if first.nodes.margins(alone).min() >= -ROUNDING * max(1.0, float(np.abs(alone).max())):
         return list(results)
     raw: Floats | None = None
     n_before = max(found.n_iter for found in results)
@@ -408,15 +451,15 @@ def uncrossed(
         nonlocal raw
         levels = replace(first, spaces=_Levels.over(on, totals, layouts, when.n_threads).spaces)
         begin = alone if last is None else np.column_stack(stack(last))
-        n = len(layouts) * (int(levels.spaces[0].used.sum()) + 1)
-        if n > MOST_COEFFICIENTS or when.watch.reason is not None:
+        if not forms_hessian(layouts[0]) or when.watch.reason is not None:
             thetas = levels.inside(alone, 1.0 - 1e-6)
             pairs = zip(results, thetas, strict=True)
             return [
                 replace(one, coef=own[:-1], intercept=float(own[-1]), converged=False)
                 for one, own in pairs
             ]
-        found, raw = _follow(levels, levels.inside(begin, INSIDE), when, n_before)
+        n_iter = n_before if last is None else 0
+        found, raw = _follow(levels, begin, when, n_iter)
         return found
 
     def certify(found: list[Result]) -> list[Result]:
@@ -453,41 +496,36 @@ def _follow(
     levels: _Levels, begin: Floats, stopping: Stopping, n_before: int
 ) -> tuple[list[Result], Floats]:
     """Return the models of the least objective inside the inequalities, and multipliers."""
-    points = levels.at(begin)
+    cost = FIRST_SHARE * sum(point.value for point in levels.at(begin))
+    begin = levels.inside(begin, INSIDE)
     c, D = levels.nodes.increments(begin)
-    least = levels.nodes.least(D)
+    least, n_slacks = levels.nodes.least(D), D.size + len(c)
     room = 0.5 * (c + least.sum(axis=1))
     m = least - room[:, None] / max(1, levels.nodes.n_terms)
-    n_slacks = D.size + len(c)
-    cost = FIRST_SHARE * sum(point.value for point in points)
-    state = _State(levels, points, m, cost / n_slacks, n_before)
-    tol = stopping.tol
+    state = _State(levels, levels.at(begin), m, cost / n_slacks, n_before)
     try:
         while True:
-            for _ in range(MOST_STEPS):
-                promised = state.step()
-                is_over = stopping.watch.poll() or state.n_iter >= stopping.max_iter
-                if is_over or promised <= CENTERED * state.barrier * n_slacks:
-                    break
+            promised, costs = state.step(), state.barrier * n_slacks
+            is_over = stopping.watch.poll() or state.n_iter >= stopping.max_iter
+            if promised > CENTERED * costs and not is_over:
+                continue
             values, gap, smoothing, error = state.proven()
-            aim = tol * float(values.sum())
-            told = gap / max(float(values.sum()), np.finfo(float).tiny)
-            is_over |= stopping.watch.on_pass(state.n_iter, told, points[0].space.n_rows)
+            value = float(values.sum())
+            aim = stopping.tol * value
+            is_over |= stopping.watch.on_pass(state.n_iter, gap / value, levels.spaces[0].n_rows)
             if (gap <= aim and error <= aim) or is_over:
                 break
-            before = state.barrier
-            if (costs := state.barrier * n_slacks) > OF_BARRIER * aim:
+            if costs > OF_BARRIER * aim:
                 state.barrier *= float(np.clip(OF_BARRIER * aim / costs, FASTEST, SLOWEST))
             if smoothing > OF_SMOOTHING * aim:
                 factor = np.sqrt(OF_SMOOTHING * aim / smoothing)
-                state.levels = state.levels.narrowed(float(np.clip(factor, FASTEST, SLOWEST)))
-                state.points = state.levels.at(state.thetas, [point.F for point in state.points])
-            elif state.barrier == before:
+                state.narrow(float(np.clip(factor, FASTEST, SLOWEST)))
+            elif promised <= (SETTLED * value if costs <= OF_BARRIER * aim else 0.0):
                 break  # what is left is rounding
     except KeyboardInterrupt as error_:
         stopping.watch.fail(error_)
     values, gap, _, error = state.proven()
-    layout = points[0].layout
+    layout = levels.spaces[0].layout
     found = [
         Result(
             coef=layout.extended(point.parameters)[0],
@@ -501,4 +539,4 @@ def _follow(
         )
         for point in state.points
     ]
-    return _shared(found, values, gap, error, tol), state.multipliers
+    return _shared(found, values, gap, error, stopping.tol), state.multipliers

@@ -74,8 +74,8 @@ SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 FEW_PRODUCTS = 12  # up to this many in a step, the preconditioner is reused for the next one
 WORTH_SOLVING = 8  # forming and factoring the whole Hessian may cost as much as this many products
 
-# Surrogates of losses with a kink: shares of the tolerance for their own gap, and for what smoothing
-# costs; how far a width is reduced at a time; up to which share of that cost a wide one is solved.
+# Surrogates of losses with a kink: shares of the tolerance for their own gap and for what smoothing
+# costs; how far a width is reduced at a time; how well wide ones are solved, relative to that cost.
 OF_SURROGATE, OF_SMOOTHING = 0.4, 0.3
 NARROWEST, AT_MOST = 0.125, 0.5
 SMOOTHED_ENOUGH, FIRST_TOL = 0.5, 0.1

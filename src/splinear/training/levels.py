@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from splinear.losses import Quantile
-from splinear.objective.problem import Start, Stopping
+from splinear.objective.problem import Result, Start, Stopping
 from splinear.solvers.crossing import refuse_terms, uncrossed
 from splinear.training.set import TrainingSet
 from splinear.training.trainer import Trained
 
-__all__ = ["fit_levels"]
+__all__ = ["fit_levels", "without_slopes"]
 
 Fit = Callable[[TrainingSet, Stopping, "list[Start] | None"], Trained]
 
@@ -53,18 +53,21 @@ def fit_levels(
         [one.data.centered(one.results)[0] for one in ascending],
         stopping,
     )
-    restored = [
-        one.data.restored([own])[0] for one, own in zip(ascending, results, strict=True)
-    ]
+    restored = [one.data.restored([own])[0] for one, own in zip(ascending, results, strict=True)]
     results = [restored[int(k)] for k in np.argsort(order)]
     edfs = [one.edf for one in found if one.edf is not None]
     return replace(
         found[0],
         data=data,
-        results=[replace(own, slopes=None) for own in results],
+        results=without_slopes(results),
         edf=[np.sum(each, axis=0) for each in zip(*edfs, strict=True)] if edfs else None,
         n_turns=max(one.n_turns for one in found),
         settled=all(one.settled for one in found),
         information=[own for one in found for own in one.information],
         layouts=[one.layout for one in found] if edfs else (),
     )
+
+
+def without_slopes(results: Sequence[Result]) -> list[Result]:
+    """Return results without the slopes that proved their gap, which are as long as the rows."""
+    return [replace(own, slopes=None) for own in results]

@@ -31,7 +31,7 @@ from splinear.terms.base import Advice
 from splinear.training.advice import advise_fixed, advise_smooth
 from splinear.training.crossfit import CrossFit
 from splinear.training.flat import without_flat
-from splinear.training.levels import fit_levels
+from splinear.training.levels import fit_levels, without_slopes
 from splinear.training.pair_check import N_TURNS, PairCheck, PairSearch, Smooth
 from splinear.training.response import Response
 from splinear.training.running import one_blas_thread
@@ -101,7 +101,8 @@ class NewtonTrainer:
             if isinstance(data.loss, Quantile) and data.loss.n_problems > 1:
                 return fit_levels(fit, data, stopping, starts)
             trained = fit(data.with_loss(data.loss.surrogate()), stopping, starts)
-        return replace(trained, data=trained.data.with_loss(trained.data.loss.exact))
+        data = trained.data.with_loss(trained.data.loss.exact)
+        return replace(trained, data=data, results=without_slopes(trained.results))
 
     def _fit_given(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None, C: float
@@ -289,7 +290,9 @@ class NewtonTrainer:
         found = []
         for total, own, start in _posed(data, sums, stopping, starts):
             proven = minimize_and_certify(data.rows, total, own, start)
-            found += [replace(one, slopes=None) for one in proven]
+            if data.loss.exact is data.loss:  # slopes prove that several levels do not cross
+                proven = [replace(one, slopes=None) for one in proven]
+            found += proven
         return data.restored(found)
 
     def follow(
