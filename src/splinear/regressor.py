@@ -253,6 +253,12 @@ pair_search_, n_features_in_, feature_names_in_
             raise ValueError(
                 f'kind="observation" is for loss="squared_error"; the model has {self.loss!r}.'
             )
+        if self._loss.n_outputs > 1:
+            raise ValueError(
+                "predict_interval is for one quantile; the model has those of the levels "
+                f"{self._loss.parameters()['level']}. Intervals between quantiles are columns of "
+                "predict."
+            )
         ends = score_intervals(self, X, level, offset, observations=kind == "observation")
         return np.column_stack([self._loss.predict(scores) for scores in ends])
 

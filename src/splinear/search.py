@@ -221,6 +221,10 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
                     f"PathSearchCV compares models under one loss, and {type(loss).__name__} "
                     f"estimates {', '.join(loss.parameters())} with each model; give it."
                 )
+            if loss.n_problems > 1 and loss.kind == "number":
+                raise ValueError(
+                    "PathSearchCV compares models of one quantile; give the loss a single level."
+                )
             if not found:
                 read, is_for_classes = setting.training, is_classifier(model)
                 folds = make_folds(self.cv, read.y, read.kept, groups, classifier=is_for_classes)

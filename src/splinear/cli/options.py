@@ -62,7 +62,13 @@ Loss: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma, tweedie, "
-        "negative_binomial or epsilon_insensitive for numbers."
+        "negative_binomial, quantile or epsilon_insensitive for numbers."
+    ),
+]
+Level: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="The level of --loss quantile, between 0 and 1; 0.5, the median, by default."
     ),
 ]
 WeightOfLosses: TypeAlias = Annotated[

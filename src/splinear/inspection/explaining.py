@@ -25,6 +25,7 @@ from splinear.inspection.explanation import Explanation
 from splinear.inspection.naming import (
     Output,
     feature_names,
+    labels_of,
     mean_of,
     names_of_classes,
     output_of,
@@ -35,7 +36,6 @@ from splinear.model.covariance import is_too_large
 from splinear.tables.values import Values, is_missing
 from splinear.training.estimator import AdditiveEstimator
 from splinear.training.intervals import score_errors
-from splinear.training.regression import RegressionEstimator
 from splinear.training.table import read_as_given
 
 __all__ = ["explain"]
@@ -159,10 +159,9 @@ def _probability(model: AdditiveEstimator, scores: Floats, output: Output) -> Fl
 
 
 def _targets(model: AdditiveEstimator, output: Output) -> tuple[object, ...]:
-    """Return the classes that are explained; none in regression."""
-    if isinstance(model, RegressionEstimator):
+    """Return the classes or levels that are explained; none for a single number."""
+    if not (labels := labels_of(model)):
         return ()
-    labels: list[object] = model.classes_.tolist()
     first = 1 if model._loss.task == "binary" else 0
     places = first + np.atleast_1d(np.arange(len(model.intercept_))[output])
     return tuple(labels[k] for k in places)

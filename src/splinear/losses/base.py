@@ -78,6 +78,8 @@ class Loss:
     likelihood : bool
         Whether it is a negative log-likelihood, up to a constant, for weights of 1. Otherwise the
         losses are divided by an estimated dispersion where smoothness is chosen.
+    predicts_mean : bool
+        Whether predictions are means of y, with which means observed can be compared.
     quadratic : bool
         Whether it equals its second-order Taylor series.
     tied : bool
@@ -119,6 +121,7 @@ class Loss:
     link: ClassVar[Link | None] = "identity"
     convex: bool = False
     likelihood: ClassVar[bool] = False
+    predicts_mean: ClassVar[bool] = True
     quadratic: ClassVar[bool] = False
     tied: ClassVar[bool] = False
     power: float | None = None

@@ -17,8 +17,8 @@ exponentially. Over many rows their sum is pi^2 / 6 w^2 times the number of rows
 
 Where smoothness is chosen the width is that of M. Fernandes, E. Guerre and E. Horta, "Smoothing
 quantile regressions" (2021), as X. He, X. Pan, K. Tan and W. Zhou use it for models of many
-parameters: ((edf + log n) / n)^(2/5) times the spread of the residuals. Solvers then reduce it until
-the gap of the pinball loss itself is within the tolerance.
+parameters: ((edf + log n) / n)^(2/5) times the spread of the residuals. Then solvers reduce it,
+until the gap of the pinball loss itself is within the tolerance.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ class Quantile(Loss):
 
     name = "quantile"
     convex = True
+    predicts_mean = False
     n_offsets = 1
 
     def __post_init__(self) -> None:
@@ -185,11 +186,11 @@ class Quantile(Loss):
         return float(d2_pinball_score(y, predicted, sample_weight=weights, alpha=self._level))
 
     def score_name(self, target: str) -> str:
-        """Return the name of what the score is, given the name of the target."""
+        """Return the name of what the score is, given the name of the target, or of the level."""
         if self.n_outputs > 1:
-            return f"quantiles of {target}"
+            return target
         return (
-            f"median of {target}" if self.level == 0.5 else f"{self.level:.4g} quantile of {target}"
+            f"median of {target}" if self.level == 0.5 else f"quantile {self.level:.4g} of {target}"
         )
 
     @property

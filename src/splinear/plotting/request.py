@@ -67,7 +67,7 @@ def words_of(
     n_hidden: int = 0,
 ) -> Words:
     """Say what the curves and surfaces of a model mean; `n_hidden` classes are not drawn."""
-    if isinstance(estimator, RegressionEstimator):
+    if isinstance(estimator, RegressionEstimator) and len(estimator.intercept_) == 1:
         mean = mean_of(estimator, target_name)
         axis = f"factor on the mean of {mean}" if mean else f"effect on {target_name}"
         up, down = f"raises {target_name}", f"lowers {target_name}"

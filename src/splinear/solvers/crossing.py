@@ -416,7 +416,7 @@ def _solved(blocks: list[Floats], ties: list[Floats], b: list[Floats]) -> list[F
             own -= tie.T @ tie
             r -= tie.T @ left[-1]
             coupled.append(tie)
-        factor = factor_with(np.linalg.cholesky, own, np.einsum("kk->k", own))
+        factor: Floats = factor_with(np.linalg.cholesky, own, np.einsum("kk->k", own))
         factors.append(factor)
         left.append(solve_triangular(factor, r, lower=True, check_finite=False))
     out = list[Floats]()
