@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import is_classifier
 
-from splinear._types import Floats, Input
+from splinear._types import AnyArray, Floats, Input
 from splinear.cli.console import OptionError, failing_well
 from splinear.cli.data import Reading, blocks, no_column, open_data, open_for
 from splinear.cli.models import load_model
@@ -14,7 +14,7 @@ from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
 from splinear.cli.target import read_offset
 from splinear.inspection.naming import labels_of
-from splinear.tables.arrow import ArrowTable
+from splinear.tables.arrow import Arrow, ArrowTable
 from splinear.tables.table import Table
 from splinear.training.estimator import AdditiveEstimator
 

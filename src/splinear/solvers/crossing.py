@@ -398,6 +398,10 @@ class _State:
         return found[0], found[1], sum(parts), found[2]
 
 
+def _cholesky(H: Floats) -> Floats:
+    return np.asarray(np.linalg.cholesky(H))
+
+
 def _solved(blocks: list[Floats], ties: list[Floats], b: list[Floats]) -> list[Floats]:
     """Solve with a symmetric block tridiagonal matrix, whose blocks are overwritten.
 
@@ -416,7 +420,7 @@ def _solved(blocks: list[Floats], ties: list[Floats], b: list[Floats]) -> list[F
             own -= tie.T @ tie
             r -= tie.T @ left[-1]
             coupled.append(tie)
-        factor: Floats = factor_with(np.linalg.cholesky, own, np.einsum("kk->k", own))
+        factor = factor_with(_cholesky, own, np.einsum("kk->k", own))
         factors.append(factor)
         left.append(solve_triangular(factor, r, lower=True, check_finite=False))
     out = list[Floats]()
