@@ -85,7 +85,8 @@ def words_of(
             f"target names {len(chosen)} classes, but a panel has at most {len(LINES)} lines: name "
             f"fewer, or none for the {len(LINES)} classes that matter most."
         )
-    axis = _effect(estimator, "each class")
+    is_number = isinstance(estimator, RegressionEstimator)
+    axis = _effect(estimator, f"quantiles of {target_name}" if is_number else "each class")
     return Words(lines=tuple(chosen), axis=axis, n_hidden=n_hidden)
 
 
