@@ -39,9 +39,7 @@ from scipy.linalg import LinAlgError, solve_triangular
 
 from splinear._caching import cached_property
 from splinear._types import Floats
-from splinear.curves.basis import BSplineBasis
 from splinear.model.factoring import factor_with
-from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum
@@ -51,6 +49,8 @@ from splinear.objective.problem import Result, Stopping, stack
 from splinear.objective.space import Space, dot
 from splinear.objective.whole_hessian import WholeHessian, forms_hessian
 from splinear.solvers.proofs.certificate import solve_and_certify, with_gap
+from splinear.terms.basis import BSplineBasis
+from splinear.terms.group import Extrapolation, TermGroup
 
 __all__ = ["Nodes", "refuse_terms", "uncrossed"]
 
