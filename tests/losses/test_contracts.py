@@ -24,6 +24,7 @@ from splinear.losses import (
     Loss,
     NegativeBinomial,
     Poisson,
+    Quantile,
     SquaredError,
     Tweedie,
 )
@@ -88,6 +89,8 @@ FITTED = [
     Tweedie(1.6),
     NegativeBinomial(),
     NegativeBinomial(2.0),
+    Quantile(),
+    Quantile(0.3),
     PseudoHuber(),
 ]
 each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -101,7 +104,7 @@ def targets(loss, n=300, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, (n, 2))
     f = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1]
-    if isinstance(loss, SquaredError | PseudoHuber):
+    if isinstance(loss, SquaredError | PseudoHuber | Quantile):
         return X, f, f + 0.3 * rng.standard_t(3, n)
     if isinstance(loss, Gamma):
         return X, f, rng.gamma(2.0, np.exp(f) / 2.0) + 1e-6

@@ -233,6 +233,10 @@ class RowValues(NDArrayOperatorsMixin):
         del types
         return RowValues(self.cluster, Apply(func, tuple(map(bare, args)), kwargs))
 
+    def copy(self) -> RowValues:
+        """Return the array itself: expressions do not change."""
+        return self
+
     def __getitem__(self, key: object) -> RowValues:
         return RowValues(self.cluster, Apply(operator.getitem, (self.node, key)))
 
