@@ -46,15 +46,17 @@ def fit_levels(
         found.append(fit(own, replace(stopping, watch=watch), begin))
     order = loss.ascending.tolist()
     ascending = [found[k] for k in order]
-    results = uncrossed(
+    together = uncrossed(
         data.rows,
         [one.data.sums()[0] for one in ascending],
         [one.layout for one in ascending],
         [one.data.centered(one.results)[0] for one in ascending],
         stopping,
     )
-    restored = [one.data.restored([own])[0] for one, own in zip(ascending, results, strict=True)]
-    results = [restored[int(k)] for k in np.argsort(order)]
+    results = [one.results[0] for one in found]
+    if together is not None:
+        for k, own in zip(order, together, strict=True):
+            [results[k]] = found[k].data.restored([own])
     edfs = [one.edf for one in found if one.edf is not None]
     return replace(
         found[0],

@@ -436,18 +436,18 @@ def uncrossed(
     layouts: Sequence[Layout],
     results: Sequence[Result],
     stopping: Stopping,
-) -> list[Result]:
-    """Return the models of ascending levels that cross nowhere, given those of single levels.
+) -> list[Result] | None:
+    """Return models of ascending levels that cross nowhere; None if the given ones do not.
 
-    `totals` are the sums of the surrogates of all levels, whose widths are those to begin with. If
-    models do not cross they are returned as they are. If there are too many coefficients, or the
+    `results` are those of single levels, and `totals` the sums of their surrogates, whose widths
+    are those to begin with. If there are too many coefficients, or the
     fit was stopped, the curves of levels become more alike until they do not, which has no proof.
     """
     first = _Levels.over(rows, totals, layouts, stopping.n_threads)
     coef, intercepts = stack(results)
     alone = np.column_stack([coef, intercepts])
     if first.nodes.margins(alone).min() >= -ROUNDING * max(1.0, float(np.abs(alone).max())):
-        return list(results)
+        return None
     raw: Floats | None = None
     n_before = max(found.n_iter for found in results)
 
