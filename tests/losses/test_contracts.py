@@ -408,9 +408,10 @@ def test_files_give_the_same_model(loss, tmp_path):
     assert_allclose(from_csv.predict(str(tmp_path / "X.csv")), model.predict(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["squared_error", "poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize("name", ["squared_error", "poisson", "gamma", "tweedie", "quantile"])
 def test_a_name_is_the_loss_with_its_defaults(name):
     loss = {"squared_error": SquaredError(), "poisson": Poisson(), "gamma": Gamma()}
+    loss["quantile"] = Quantile(0.5)
     X, _, y = targets(loss.get(name, Tweedie()))
     one, other = (model_of(own).fit(X, y) for own in (name, loss.get(name, Tweedie())))
     assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)

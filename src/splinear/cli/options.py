@@ -109,7 +109,7 @@ Contributions: TypeAlias = Annotated[
 ]
 Class: TypeAlias = Annotated[
     str | None,
-    typer.Option("--class", help="The class whose score to explain; by default the predicted one."),
+    typer.Option("--class", help="The class (or level) whose score to explain; by default the class predicted."),
 ]
 Top: TypeAlias = Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")]
 

@@ -58,8 +58,8 @@ class AdditiveRegressor(RegressionEstimator):
     ----------
     curve, terms, interactions
         As in :class:`~splinear.AdditiveClassifier`.
-    loss : {"squared_error", "poisson", "gamma", "tweedie", "negative_binomial"} or Loss, \
-default="squared_error"
+    loss : {"squared_error", "poisson", "gamma", "tweedie", "negative_binomial", "quantile"} \
+or Loss, default="squared_error"
         An object of :mod:`splinear.losses`, or one's own; or the name of one with its default
         parameters. It is half the deviance of a row, in terms of the predicted mean mu:
 
@@ -77,11 +77,13 @@ default="squared_error"
           many are 0, and whose variance is proportional to mu^power (1.5 unless given).
         - "negative_binomial": :class:`~splinear.losses.NegativeBinomial`, mu = exp(f(x)), for
           counts whose variance is mu + mu^2 / theta; theta is estimated unless given.
+        - "quantile": :class:`~splinear.losses.Quantile`, the pinball loss, with f(x) the median of
+          y, or the quantile of another level, or quantiles of several levels, which never cross.
 
-        With all but the first, terms and `splinear.inspection` are in units of log mu, `predict`
-        returns mu, and `score` is D^2, the share of the deviance that is explained. The chosen
-        smoothness depends neither on the unit of y in "gamma" and "tweedie" nor on the unit of the
-        exposure in "poisson".
+        With all but the first and the last, terms and `splinear.inspection` are in units of log mu,
+        `predict` returns mu, and `score` is D^2, the share of the deviance that is explained. The
+        chosen smoothness depends neither on the unit of y in "gamma" and "tweedie" nor on the unit
+        of the exposure in "poisson".
     C : float or None, default=None
         None: the smoothness of each term is chosen from the data. A number weighs the losses
         against the penalties of all terms: a larger C fits the data more closely.
