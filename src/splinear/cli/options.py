@@ -109,7 +109,10 @@ Contributions: TypeAlias = Annotated[
 ]
 Class: TypeAlias = Annotated[
     str | None,
-    typer.Option("--class", help="The class (or level) whose score to explain; by default the class predicted."),
+    typer.Option(
+        "--class",
+        help="The class whose score to explain (or the level); by default the predicted one.",
+    ),
 ]
 Top: TypeAlias = Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")]
 

@@ -55,8 +55,8 @@ def fit_levels(
     )
     results = [one.results[0] for one in found]
     if together is not None:
-        for k, own in zip(order, together, strict=True):
-            [results[k]] = found[k].data.restored([own])
+        for k, one in zip(order, together, strict=True):
+            [results[k]] = found[k].data.restored([one])
     edfs = [one.edf for one in found if one.edf is not None]
     return replace(
         found[0],
