@@ -19,11 +19,16 @@ Fit = Callable[[TrainingSet, Stopping, "list[Start] | None"], Trained]
 
 
 def fit_levels(
-    fit: Fit, data: TrainingSet, stopping: Stopping, starts: Sequence[Start] | None
+    fit: Fit,
+    data: TrainingSet,
+    stopping: Stopping,
+    starts: Sequence[Start] | None,
+    *,
+    has_pairs: bool,
 ) -> Trained:
     """Train every level, and all of them together if their models cross somewhere.
 
-    `fit` trains a set with the surrogate of one level.
+    `fit` trains a set with the surrogate of one level; its results have slopes.
     """
     loss = data.loss
     assert isinstance(loss, Quantile)
@@ -32,7 +37,7 @@ def fit_levels(
             "Several levels of a quantile are fitted by rows in this process, not on a GPU or on "
             "Dask workers. Fit one model per level, Quantile(level), where they may cross."
         )
-    if data.interactions is not None:
+    if has_pairs:
         raise ValueError(
             "Several levels of a quantile have no surfaces over pairs of features. Set "
             "interactions=0 and leave pairs out of `terms`, or fit one model per level."
