@@ -59,7 +59,7 @@ def add_report(app: "typer.Typer") -> None:
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
             refuse_repeated([("--target", target), *(("--offset", name) for name in offset or [])])
-            check_offsets(offset or [], fitted._loss.n_outputs)
+            check_offsets(offset or [], fitted._loss.n_offsets)
             table, column = open_for(fitted, data, reading), None
             if offset and target is None:
                 raise OptionError("--offset is for measures, which need --target")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -54,10 +55,7 @@ def _plain(value: Input, where: str) -> Plain:
                 f"{where} is a loss of your own, {type(value).__name__}, and files hold those of "
                 "splinear.losses only. Pickle keeps the model, where the class can be imported."
             )
-        known = value.parameters().items()
-        numbers: dict[str, Plain] = {
-            own: None if number is None else float(number) for own, number in known
-        }
+        numbers: dict[str, Plain] = {k: _number(v) for k, v in value.parameters().items()}
         return {"loss": value.name, "parameters": numbers}
     if isinstance(value, Term):
         if TERMS.get(type(value).__name__) is not type(value):
@@ -98,6 +96,13 @@ def _value(data: object, where: str) -> Input:
     return made(TERMS[data["term"]], data["parameters"], where)
 
 
+def _number(value: Any) -> Plain:
+    """Return a number or None, or a list of numbers."""
+    if isinstance(value, tuple):
+        return [float(one) for one in value]
+    return None if value is None else float(value)
+
+
 def _loss(name: object, parameters: object, where: str) -> Loss:
     """Return a loss with parameters from plain data."""
     if not isinstance(name, str) or name not in LOSSES:
@@ -105,10 +110,17 @@ def _loss(name: object, parameters: object, where: str) -> Loss:
     known = LOSSES[name]().parameters()
     if not isinstance(parameters, dict) or set(parameters) != set(known):
         raise refuse(where, f"the parameters {', '.join(known)}", parameters)
-    wrong = [own for own in parameters.values() if own is not None and type(own) is not float]
+    wrong = [own for own in parameters.values() if own is not None and not _are_numbers(own)]
     if wrong:
-        raise refuse(where, "a number or None", wrong[0])
-    return LOSSES[name](**parameters)
+        raise refuse(where, "a number, a list of numbers, or None", wrong[0])
+    try:
+        return LOSSES[name](**parameters)
+    except (ValueError, TypeError):
+        raise refuse(where, f"parameters of the loss {name}", parameters) from None
+
+
+def _are_numbers(value: object) -> bool:
+    return all(type(one) is float for one in (value if isinstance(value, list) else [value]))
 
 
 def made(kind: type[BaseEstimator], data: object, where: str) -> Input:
