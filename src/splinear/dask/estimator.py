@@ -127,8 +127,9 @@ class DaskEstimator(AdditiveEstimator):
         sample = steps.sample(found, reader)
         line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
-        layout = term_plan(work).place(columns, trainer.advice(sample.table, float(n_rows)))
-        interactions = work._interactions(columns, trainer, layout)
+        advice = trainer.advice(sample.table, float(n_rows))
+        layout = term_plan(work).place(columns, advice)
+        interactions = work._interactions(columns, trainer, layout, advice)
         if interactions is not None:
             interactions = replace(interactions, n_units=float(n_rows))
         trainer = work._settled(trainer, partial(steps.sample_here, sample, layout, common))

@@ -325,6 +325,14 @@ class PairGroup:
         """Return the group with other variances t_p and edge weights."""
         return self._changed(variance=bounded(variance), edges=edges)
 
+    def with_mass(self, mass: Floats) -> PairGroup:
+        """Return the group with the weights N of the training rows at all nodes."""
+        return replace(self, mass=mass)
+
+    def with_prior_of(self, other: PairGroup) -> PairGroup:
+        """Return the group with the variances and edge weights of another one of its kind."""
+        return self.with_variance(other.variance, other.edges)
+
     def with_deviation(self, deviation: Floats) -> PairGroup:
         """Return the group with the standard deviations of its fitted surfaces."""
         return self._changed(deviation=deviation)

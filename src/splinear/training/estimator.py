@@ -32,6 +32,7 @@ from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.problem import Start, Stopping, stack
 from splinear.objective.watch import Watch
 from splinear.solvers.proofs.certificate import fine_enough
+from splinear.solvers.reml.smoothness import in_parts
 from splinear.tables.checks import check_offset, column_ranges, feature_label
 from splinear.tables.device import DeviceTable, on_host, to_cupy_like
 from splinear.tables.table import Table
@@ -156,8 +157,9 @@ class AdditiveEstimator(Stateful):
             layout = self._model.layout
         else:
             columns_seen = work._column_data(data)
-            layout = term_plan(work).place(columns_seen, work._advice(trainer, data))
-            interactions = work._interactions(columns_seen, trainer, layout)
+            advice = work._advice(trainer, data)
+            layout = term_plan(work).place(columns_seen, advice)
+            interactions = work._interactions(columns_seen, trainer, layout, advice)
         workload = work._workload(response, trainer, weighted=data.weights is not None)
         if interactions is not None:
             interactions = replace(interactions, n_units=data.n_units)
@@ -305,16 +307,19 @@ class AdditiveEstimator(Stateful):
         return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
 
     def _interactions(
-        self, data: ColumnData, trainer: Trainer, layout: Layout
+        self, data: ColumnData, trainer: Trainer, layout: Layout, advice: Advice
     ) -> Interactions | None:
         """Return the surfaces that are asked for in addition to curves; None if none are."""
         request = getattr(self, "interactions", 0)
-        found = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
+        held = HeldFeatures.of(layout)
+        found = read_interactions(request, term_plan(self), data, held, advice)
         if found is not None and not trainer.fits_pairs:
             raise ValueError(
                 f"{type(self).__name__} has no surfaces over pairs of features; AdditiveClassifier "
                 "and AdditiveRegressor have."
             )
+        if found is not None and trainer.merges_copies:  # smoothness is chosen
+            found = replace(found, varying=tuple(map(in_parts, found.varying)))
         return found
 
     def _column_data(self, data: TrainingTable) -> ColumnData:
@@ -416,7 +421,8 @@ class AdditiveEstimator(Stateful):
         if hasattr(self, "interactions"):
             self.pair_search_ = None
         if data.search is not None and data.interactions is not None:
-            n_kept = len(self.terms_.pairs) - len(data.interactions.given)
+            asked = data.interactions
+            n_kept = len(self.terms_.pairs) - len(asked.given) - len(asked.varying)
             self.pair_search_ = data.search.report(max(0, n_kept))
 
     def _show(self, model: Model, loss: Loss, edf: Sequence[Floats] | None = None) -> None:

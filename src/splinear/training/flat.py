@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.model.varying import VaryingGroup
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.problem import Start
 from splinear.solvers.reml.smoothness import LEAST_FREEDOM, SETTLED, Smoothness
@@ -54,6 +55,8 @@ def without_flat(
 
 def _named(group: PairGroup, given: Container[FeaturePair]) -> NDArray[np.bool_]:
     """Return whether the user named each surface, (n_pairs,)."""
+    if isinstance(group, VaryingGroup):
+        return np.ones(1, dtype=bool)
     pairs = np.sort(group.features, axis=1).tolist()
     return np.array([(j, k) in given for j, k in pairs])
 

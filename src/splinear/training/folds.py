@@ -98,8 +98,9 @@ class Setting:
         offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
         columns = model._column_data(data)
-        layout = term_plan(model).place(columns, model._advice(recipe.trainer, data))
-        if model._interactions(columns, recipe.trainer, layout) is not None:
+        advice = model._advice(recipe.trainer, data)
+        layout = term_plan(model).place(columns, advice)
+        if model._interactions(columns, recipe.trainer, layout, advice) is not None:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
                 "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "

@@ -16,6 +16,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
+from splinear.model.varying import VaryingGroup
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum
 from splinear.objective.point import Point
@@ -128,7 +129,8 @@ class PairCheck:
     def _gains(self, k: int, found: Pairs) -> Floats:
         """Return by how much each share of the pairs lowers the losses of the units of fold k."""
         given, crossed = self.asked.given, self.crossed
-        points = self._trained(k, given) if given else crossed.points[k]
+        has_some = given or self.asked.varying
+        points = self._trained(k, given) if has_some else crossed.points[k]
         without = crossed.losses(k, [point.F for point in points])
         if not found:
             return np.zeros((len(SHARES), len(without)))
@@ -157,15 +159,16 @@ class PairCheck:
         if self.last is None:
             return self.curves.beside(surfaces)
         before, groups = self.last.layout, []
-        known = {
-            key: (group.variance[p], group.edge_weights[p], at)
-            for group, p, key, at in _surfaces(before)
-        }
+        known = {key: (group, p, at) for group, p, key, at in _surfaces(before)}
         for group in surfaces:
+            if isinstance(group, VaryingGroup):
+                groups.append(group.with_prior_of(known[_keys(group)[0]][0]))
+                continue
             variance, edges = group.variance.copy(), np.ones(group.shape)
             for p, key in enumerate(_keys(group)):
                 if key in known:
-                    variance[p], edges[p], _ = known[key]
+                    of_fold, q, _ = known[key]
+                    variance[p], edges[p] = of_fold.variance[q], of_fold.edge_weights[q]
             groups.append(group.with_variance(variance, edges))
         layout = before.with_pairs(groups)
         starts = []
@@ -183,8 +186,8 @@ class PairCheck:
 def _scores_of(point: Point, kept: set[FeaturePair]) -> Floats:
     """Return a model's scores without the surfaces of other pairs."""
     layout, theta = point.space.layout, point.parameters.copy()
-    for _, _, key, at in _surfaces(layout):
-        if tuple(sorted(key[:2])) not in kept:
+    for group, _, key, at in _surfaces(layout):
+        if tuple(sorted(key[:2])) not in kept and not isinstance(group, VaryingGroup):
             theta[:, at] = 0.0
     return np.asarray(point.space.rows.scores(theta, point.space.n_threads) + point.theta[:, -1:])
 

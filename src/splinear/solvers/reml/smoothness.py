@@ -44,6 +44,7 @@ from splinear.model.layout import Layout
 from splinear.model.pairs import PairGroup
 from splinear.model.parts import Parts
 from splinear.model.scatter import together
+from splinear.model.varying import VaryingGroup
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum, renewed
 from splinear.objective.objective import Objective
@@ -54,7 +55,7 @@ from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
 
-__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom", "first_factor"]
+__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom", "first_factor", "in_parts"]
 
 LEAST_TURNS, MAX_TURNS = 5, 40
 # Largest remaining change of a term's degrees of freedom, relative to them or to this many.
@@ -327,10 +328,25 @@ def _updated_pairs(
     group: PairGroup, first: PairGroup, measure: Measures, noise: float, *, with_edges: bool
 ) -> PairGroup:
     """Return the surfaces with the variances and weights that follow from the measures."""
+    if isinstance(group, VaryingGroup):
+        assert isinstance(first, VaryingGroup)
+        return group.with_curve(_updated_curves(group.curve, first.curve, measure, noise))
     squares = measure.n_outputs * (measure.squares * group.edge_weights).sum(axis=1) / noise
     variance = _variances(group.variance, first.variance, squares, measure.edf)
     edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
     return group.with_variance(variance, edges)
+
+
+def _updated_curves(
+    curves: TermGroup, first: TermGroup, measure: Measures, noise: float
+) -> TermGroup:
+    """Return the curves of one term, which share their variances, with those that follow."""
+    own, at_first = Layout((curves,), 1), Layout((first,), 1)
+    squares, freedom = _explained(curves, measure).reshape(2, -1, curves.n_features).sum(axis=2)
+    now, least = (layout.variances.reshape(-1, curves.n_features) for layout in (own, at_first))
+    shared = _variances(now[:, 0], least[:, 0], squares / noise, freedom)
+    variances = np.repeat(shared, curves.n_features)
+    return own.with_variances(variances, [curves.edges]).groups[0]
 
 
 def _common_factor(first: Layout, measures: list[Measures], noise: float) -> float:
@@ -405,6 +421,12 @@ def _with_parts(layout: Layout, like: Layout) -> Layout:
     pairs = zip(layout.groups, like.groups, strict=True)
     groups = [_in_parts(own) if is_new or other.parts is not None else own for own, other in pairs]
     return layout.with_groups(groups)
+
+
+def in_parts(group: VaryingGroup) -> VaryingGroup:
+    """Return a varying coefficient with curves as `model.parts` describes them."""
+    [curve] = _with_static_weights(Layout((group.curve,), 1)).groups
+    return group.with_curve(_in_parts(curve))
 
 
 def _in_parts(group: TermGroup) -> TermGroup:
