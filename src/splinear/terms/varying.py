@@ -108,7 +108,10 @@ class Varying(Term):
         """Return the term of the columns `of` and `by`; None if either has a single value."""
         curve = self.curve
         if curve is None:
-            curve = Category() if of in data.levels else Spline()
+            # Smooth: bends alone, and knots at equal distances unless there is a long tail.
+            order = 2 if advice.without_level else 1
+            curve = Category() if of in data.levels else Spline(penalty_order=order)
+            advice = replace(advice, quantiles=False)
         [group] = curve.place(np.array([of], dtype=np.intp), data, advice)
         group = replace(group, extrapolation=Extrapolation.CONSTANT)
         by_chain, values = _of_levels(by, data) if by in data.levels else _of_number(by, data)

@@ -340,12 +340,10 @@ def _updated_pairs(
 def _updated_curves(
     curves: TermGroup, first: TermGroup, measure: Measures, noise: float
 ) -> TermGroup:
-    """Return the curves of one term, which share their variances, with those that follow."""
+    """Return the curves of a varying coefficient with the variances that follow."""
     own, at_first = Layout((curves,), 1), Layout((first,), 1)
-    squares, freedom = _explained(curves, measure).reshape(2, -1, curves.n_features).sum(axis=2)
-    now, least = (layout.variances.reshape(-1, curves.n_features) for layout in (own, at_first))
-    shared = _variances(now[:, 0], least[:, 0], squares / noise, freedom)
-    variances = np.repeat(shared, curves.n_features)
+    squares, freedom = _explained(curves, measure)
+    variances = _variances(own.variances, at_first.variances, squares / noise, freedom)
     return own.with_variances(variances, [curves.edges]).groups[0]
 
 
