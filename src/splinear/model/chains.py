@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
 
-__all__ = ["NOWHERE", "Chain"]
+__all__ = ["NOWHERE", "Chain", "interpolated"]
 
 NOWHERE = -1.0  # position of a value for which surfaces are 0, such as an unseen level
 
@@ -81,3 +81,12 @@ class Chain:
         beyond = half * inside - half * knots[k]
         share = np.divide(beyond, length, out=np.zeros(len(x)), where=length > 0)
         return np.asarray(k + np.minimum(share, 1.0))
+
+
+def interpolated(nodes: Floats, positions: Floats) -> Floats:
+    """Return functions with values (..., n_nodes) at positions (n,), (..., n); 0 where unknown."""
+    k = np.clip(positions.astype(np.intp), 0, max(nodes.shape[-1] - 2, 0))
+    after = np.minimum(k + 1, nodes.shape[-1] - 1)
+    share = positions - k
+    values = (1.0 - share) * nodes[..., k] + share * nodes[..., after]
+    return np.where(positions >= 0, values, 0.0)

@@ -12,9 +12,10 @@ from splinear._lookup import column_position
 from splinear._types import AnyArray, Floats
 from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
-from splinear.model.fitted_pairs import FittedPair
+from splinear.model.fitted_pairs import FittedPair, FittedVarying
 from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
+from splinear.model.varying import VaryingGroup
 
 Fitted: TypeAlias = "FittedTerm | FittedPair"
 
@@ -258,17 +259,19 @@ class FittedTerms(Sequence[Fitted]):
         if chains[0].feature != j:
             chains, coef = chains[::-1], np.swapaxes(coef, 1, 2)
         of = None if self.group_edf is None else self.group_edf[len(self._model.layout.groups) + g]
-        return FittedPair(
-            features=(j, other),
-            name=f"{self._name(j)} \N{MULTIPLICATION SIGN} {self._name(other)}",
-            coef=_read_only(coef),
-            smoothness=_of_problems([float(own.pairs[g].variance[k]) for own in self._layouts]),
-            edf=float("nan") if of is None else float(of[k]),
-            chains=chains,
-            levels=(self._levels(j), self._levels(other)),
-            group=one,
-            table=_read_only(table),
-        )
+        found = {
+            "features": (j, other),
+            "name": f"{self._name(j)} \N{MULTIPLICATION SIGN} {self._name(other)}",
+            "coef": _read_only(coef),
+            "smoothness": _of_problems([float(own.pairs[g].variance[k]) for own in self._layouts]),
+            "edf": float("nan") if of is None else float(of[k]),
+            "chains": chains,
+            "levels": (self._levels(j), self._levels(other)),
+            "table": _read_only(table),
+        }
+        if isinstance(one, VaryingGroup):
+            return FittedVarying(**found, group=one, parameters=_read_only(part[:, k]))
+        return FittedPair(**found, group=one)
 
     @property
     def _layouts(self) -> tuple[Layout, ...]:

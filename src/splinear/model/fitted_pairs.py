@@ -8,10 +8,11 @@ import numpy as np
 
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
-from splinear.model.chains import Chain
+from splinear.model.chains import Chain, interpolated
 from splinear.model.pairs import PairGroup, surfaces
+from splinear.model.varying import VaryingGroup
 
-__all__ = ["FittedPair"]
+__all__ = ["FittedPair", "FittedVarying"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,4 +73,52 @@ class FittedPair:
     def __repr__(self) -> str:
         edf = "" if np.isnan(self.edf) else f", edf={self.edf:.1f}"
         sizes = " x ".join(map(str, self.coef.shape[1:]))
-        return f"<Pair of {self.name!r}: {sizes}{edf}>"
+        return f"<{self.kind} of {self.name!r}: {sizes}{edf}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedVarying(FittedPair):
+    """A varying coefficient: a slope, or a curve, that depends on another feature.
+
+    It is a FittedPair whose surface is z f(x), with z centered, or one curve f(x) per level of z.
+    Its mean over the training rows is 0. What `coef` holds for a number z are the values at both
+    ends of its range.
+
+    Attributes
+    ----------
+    of, by : int
+        The positions in X of x and of z.
+    curves : ndarray of shape (n_outputs, n_curves, n_nodes)
+        The values of f at the nodes of x: the slope of z, in units of the score per unit of z, less
+        its mean over the training rows; or those of each level's curve, less its mean over the rows
+        of the level. If x had missing values, the last node stands for them. If z is a category and
+        had missing values, the last curve stands for them.
+    """
+
+    group: VaryingGroup
+    parameters: Floats  # (n_outputs, size)
+
+    kind = "Varying"
+
+    @property
+    def of(self) -> int:
+        """The position of x."""
+        return self.group.of_column
+
+    @property
+    def by(self) -> int:
+        """The position of z."""
+        return self.group.by_column
+
+    @cached_property
+    def curves(self) -> Floats:
+        """The values of the curves at the nodes of x."""
+        F = self.group.values_of_curves(self.parameters[:, None])
+        return np.asarray(F / self.group.unit)
+
+    def curves_at(self, x: AnyArray) -> Floats:
+        """Return the curves at values (n,) of x, (n, n_curves, n_outputs); see `curves`.
+
+        Levels are given by their positions; the result is 0 for an unseen one, and NaN is missing.
+        """
+        return interpolated(self.curves, self.group.chains[0][0].positions(x)).T

@@ -64,10 +64,15 @@ class VaryingGroup(PairGroup):
     def with_mass(self, mass: Floats) -> VaryingGroup:
         """Return the group with N, and the m_c that follow from it."""
         size = self.curve.size
-        per_curve = (mass[0, :size] @ (self.values != 0.0)).T  # rows in which v_c has a value
-        total = per_curve.sum(axis=1, keepdims=True)
-        mean = np.divide(per_curve, total, out=np.zeros_like(per_curve), where=total > 0)
-        return replace(self.with_curve(replace(self.curve, mean=mean)), mass=mass)
+        per_curve = (mass[0] @ (self.values != 0.0)).T  # rows in which v_c has a value
+        there, in_all = per_curve[:, :size].sum(axis=1, keepdims=True), per_curve.sum(axis=1)
+        mean = np.divide(
+            per_curve[:, :size], there, out=np.zeros((len(there), size)), where=there > 0
+        )
+        gaps = None
+        if self.curve.has_gaps:
+            gaps = np.divide(per_curve[:, -1], in_all, out=np.zeros(len(there)), where=in_all > 0)
+        return replace(self.with_curve(replace(self.curve, mean=mean, gap_share=gaps)), mass=mass)
 
     def of_features(self, at: AnyArray) -> VaryingGroup:
         """Return the group itself: it has one term."""
@@ -75,12 +80,12 @@ class VaryingGroup(PairGroup):
         return self
 
     @property
-    def of(self) -> int:
+    def of_column(self) -> int:
         """The column of x."""
         return self.chains[0][0].feature
 
     @property
-    def by(self) -> int:
+    def by_column(self) -> int:
         """The column of z."""
         return self.chains[0][1].feature
 
@@ -88,6 +93,14 @@ class VaryingGroup(PairGroup):
     def by_number(self) -> bool:
         """Whether z is a number."""
         return self.chains[0][1].knots is not None
+
+    @property
+    def unit(self) -> float:
+        """How many units of z are 1 in v, if z is a number; otherwise 1."""
+        knots = self.chains[0][1].knots
+        if knots is None:
+            return 1.0
+        return float((knots[1] - knots[0]) / (self.values[1, 0] - self.values[0, 0]))
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
@@ -116,20 +129,20 @@ class VaryingGroup(PairGroup):
     def tables(self, parameters: Floats) -> Floats:
         """Return the tables of parameters (..., 1, size), in the same shape."""
         F = self.values_of_curves(parameters)
-        T = np.einsum("...ck,lc->...kl", F, self.values)
-        T -= np.einsum("...kl,kl->...", T, self._share)[..., None, None]
+        T: Floats = np.einsum("...ck,lc->...kl", F, self.values)
+        T = T - np.einsum("...kl,kl->...", T, self.share)[..., None, None]
         return T.reshape(*T.shape[:-2], 1, self.size)
 
     def gather(self, sums: Floats) -> Floats:
         """Return the gradient with respect to parameters, given that with respect to tables."""
         S = sums.reshape(*sums.shape[:-2], *self.n_nodes)
-        S = S - S.sum(axis=(-1, -2), keepdims=True) * self._share
+        S = S - S.sum(axis=(-1, -2), keepdims=True) * self.share
         G = np.einsum("...kl,lc->...ck", S, self.values)
         G[..., : self.curve.size] -= G.sum(axis=-1, keepdims=True) * self.curve.mean
         return self.from_curves(self.curve.gather(G))
 
     @cached_property
-    def _share(self) -> Floats:
+    def share(self) -> Floats:
         """The share of the training rows at every node, (m1, m2)."""
         [mass] = self.mass
         return np.asarray(mass / max(float(mass.sum()), np.finfo(float).tiny))

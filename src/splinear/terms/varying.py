@@ -102,9 +102,7 @@ class Varying(Term):
                 "Varying is that of the first of its two features."
             )
 
-    def place_two(
-        self, of: int, by: int, data: ColumnData, advice: Advice
-    ) -> VaryingGroup | None:
+    def place_two(self, of: int, by: int, data: ColumnData, advice: Advice) -> VaryingGroup | None:
         """Return the term of the columns `of` and `by`; None if either has a single value."""
         curve = self.curve
         if curve is None:

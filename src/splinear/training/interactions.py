@@ -346,7 +346,8 @@ class Interactions:
 
 
 def _sorted_columns(group: VaryingGroup) -> FeaturePair:
-    return min(group.of, group.by), max(group.of, group.by)
+    columns = group.of_column, group.by_column
+    return min(columns), max(columns)
 
 
 def _rows_of(points: Sequence[Point]) -> TrainingRows:

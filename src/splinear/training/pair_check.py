@@ -158,7 +158,7 @@ class PairCheck:
         """Return a model to begin with: for surfaces of the last fold, what it ended with."""
         if self.last is None:
             return self.curves.beside(surfaces)
-        before, groups = self.last.layout, []
+        before, groups = self.last.layout, list[PairGroup]()
         known = {key: (group, p, at) for group, p, key, at in _surfaces(before)}
         for group in surfaces:
             if isinstance(group, VaryingGroup):
