@@ -19,7 +19,7 @@ from splinear.model.varying import VaryingGroup
 
 Fitted: TypeAlias = "FittedTerm | FittedPair"
 
-__all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms"]
+__all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms", "FittedVarying"]
 
 BLOCK = 8192  # values evaluated per batch, which bounds the memory of the basis
 
