@@ -22,7 +22,7 @@ from splinear import (
     inspection,
 )
 from splinear.losses import NegativeBinomial, Tweedie
-from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline
+from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline, Varying
 
 FEW = Spline(n_bins=5)  # pieces, so that posteriors are small
 
@@ -125,6 +125,18 @@ def pairs() -> Case:
     return model.fit(X, y > 0), X
 
 
+def varying(labels: bool = False) -> Case:
+    X, y = frame()
+    X = X[["age", "größe", "text", "maybe"]]
+    terms = {
+        ("age", "größe"): Varying(),
+        ("text", "größe"): Varying(Category(unseen="error")),
+        ("age", "maybe"): Varying(Spline(n_bins=4)),
+    }
+    model = AdditiveClassifier(terms=terms, curve=FEW, random_state=0)
+    return model.fit(X, np.column_stack([y > 0, y > 1]) if labels else y > 0), X
+
+
 def embedding(transformer: Any) -> Case:
     X, _ = numbers()
     return transformer.fit(pd.DataFrame(X, columns=list("abcd"))), pd.DataFrame(
@@ -151,6 +163,8 @@ MADE: dict[str, Callable[[], Case]] = {
     "labels of SVC": lambda: labels(AdditiveSVC(random_state=0, C=1.0)),
     "frame": from_frame,
     "pairs": pairs,
+    "varying": varying,
+    "varying, labels": lambda: varying(labels=True),
     "shaped": shaped,
     "many terms": many_terms,
     "squared error": lambda: regression(AdditiveRegressor(FEW, random_state=0), gaps=True),
