@@ -144,6 +144,23 @@ class FittedTerm:
     def _size(self) -> int:
         return int(self.coef.shape[1])
 
+    @classmethod
+    def of_curves(cls, term: FittedVarying, output: int) -> FittedTerm:
+        """Return the curves of a varying coefficient as the outputs of a term of `of` alone."""
+        one, F = term.group.curve.of_features(np.array([0])), term.curves[output]
+        none = np.zeros(len(F))
+        return cls(
+            kind=term.kind,
+            features=(term.of,),
+            name=term.name,
+            at_missing=F[:, -1] if one.has_gaps else none,
+            mean=none,
+            smoothness=term.smoothness,
+            edf=term.edf,
+            group=one,
+            table=F[:, : one.size],
+        )
+
 
 class FittedTerms(Sequence[Fitted]):
     """The terms of a model: curves in the order of the columns, then surfaces.

@@ -116,6 +116,12 @@ class FittedVarying(FittedPair):
         F = self.group.values_of_curves(self.parameters[:, None])
         return np.asarray(F / self.group.unit)
 
+    @property
+    def levels_of_by(self) -> tuple[object, ...]:
+        """The levels of z; empty if it is a number."""
+        levels = self.levels[self.features.index(self.by)]
+        return () if levels is None else levels
+
     def curves_at(self, x: AnyArray) -> Floats:
         """Return the curves at values (n,) of x, (n, n_curves, n_outputs); see `curves`.
 
