@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.inspection.bands import Band, critical, posteriors_of, posteriors_of_pair
+from splinear.inspection.bands import Band, posteriors_of_pair
 from splinear.inspection.curves import Grid, grid_of, numbers_of
 from splinear.inspection.naming import output_of, pair_of
 from splinear.inspection.resolving import FittedModel, resolve_model
@@ -13,6 +13,7 @@ from splinear.model.covariance import MOST_PARAMETERS, is_too_large
 from splinear.model.fitted import FittedVarying
 from splinear.model.varying_posterior import VaryingPosterior
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.intervals import critical, posteriors_of
 from splinear.training.running import one_blas_thread
 
 __all__ = ["varying_band", "varying_curve", "varying_errors", "varying_of"]

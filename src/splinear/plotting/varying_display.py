@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from splinear._types import Floats, Input
 from splinear.inspection.adding import column_of
-from splinear.inspection.bands import LEVEL, critical, posteriors_of_pair
+from splinear.inspection.bands import LEVEL, posteriors_of_pair
 from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import boolean_features, one_output
 from splinear.inspection.ranking import importances
@@ -25,6 +25,7 @@ from splinear.plotting.panels import Evaluate, make_panel
 from splinear.plotting.request import checked_names, require_matplotlib, shares_of, words_of
 from splinear.plotting.style import LINES
 from splinear.training.estimator import AdditiveEstimator
+from splinear.training.intervals import critical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
