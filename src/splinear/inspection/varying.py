@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.intervals import critical, posteriors_of
 from splinear.inspection.bands import Band, posteriors_of_pair
 from splinear.inspection.curves import Grid, grid_of, numbers_of
 from splinear.inspection.naming import output_of, pair_of
@@ -12,9 +14,7 @@ from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.model.covariance import MOST_PARAMETERS, is_too_large
 from splinear.model.fitted import FittedVarying
 from splinear.model.varying_posterior import VaryingPosterior
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.intervals import critical, posteriors_of
-from splinear.training.running import one_blas_thread
+from splinear.objective.running import one_blas_thread
 
 __all__ = ["varying_band", "varying_curve", "varying_errors", "varying_of"]
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
-from splinear.model.chains import interpolated
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.information import reached
 from splinear.model.term_block import TermBlock
-from splinear.model.varying import VaryingGroup
+from splinear.terms.pair_group import interpolated
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["VaryingPosterior", "curve_posteriors"]
 

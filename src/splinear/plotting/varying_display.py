@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from splinear._types import Floats, Input
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.intervals import critical
 from splinear.inspection.adding import column_of
 from splinear.inspection.bands import LEVEL, posteriors_of_pair
 from splinear.inspection.curves import read_numbers
@@ -24,8 +26,6 @@ from splinear.plotting.drawing import MOST_BANDS
 from splinear.plotting.panels import Evaluate, make_panel
 from splinear.plotting.request import checked_names, require_matplotlib, shares_of, words_of
 from splinear.plotting.style import LINES
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.intervals import critical
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

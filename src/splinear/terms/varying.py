@@ -8,14 +8,14 @@ import numpy as np
 
 from splinear._compat import InvalidParameterError
 from splinear._types import Constraints, Floats
-from splinear.curves.axes import Axes, standardized
-from splinear.curves.basis import BSplineBasis
-from splinear.model.chains import Chain
-from splinear.model.group import Extrapolation, TermGroup
-from splinear.model.varying import VaryingGroup
+from splinear.terms.axes import Axes, standardized
 from splinear.terms.base import Advice, ColumnData, Term
+from splinear.terms.basis import BSplineBasis
 from splinear.terms.category import Category
+from splinear.terms.group import Extrapolation, TermGroup
+from splinear.terms.pair_group import Chain
 from splinear.terms.spline import Spline
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["Varying"]
 
