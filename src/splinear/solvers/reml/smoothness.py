@@ -81,6 +81,8 @@ GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
 # On tables with fewer rows, steps of a curve do not get weights of their own: these follow noise.
 ROWS_FOR_EDGES = 5_000
 ROWS_FOR_PARTS = 4  # per curve: with fewer rows, one variance is all that they tell about a curve
+# The variance, in units of the dispersion, of the rise over the range of a slope's straight part.
+FREE_RISE = 1e4
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -374,7 +376,11 @@ def _updated_pairs(
     """Return the surfaces with the variances and weights that follow from the measures."""
     if isinstance(group, VaryingGroup):
         assert isinstance(first, VaryingGroup)
-        return group.with_curve(_updated_curves(group.curve, first.curve, measure, noise))
+        curve = _updated_curves(group.curve, first.curve, measure, noise)
+        if _is_straight_part_free(group):
+            own = group.curve.embedding.variance
+            curve = curve.with_variance(own, curve.missing_variance, curve.edges, curve.parts)
+        return group.with_curve(curve)
     squares = measure.n_outputs * (measure.squares * group.edge_weights).sum(axis=1) / noise
     variance = _variances(group.variance, first.variance, squares, measure.edf)
     edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
@@ -466,9 +472,26 @@ def _with_parts(layout: Layout, like: Layout) -> Layout:
 
 
 def in_parts(group: VaryingGroup) -> VaryingGroup:
-    """Return a varying coefficient with curves as `model.parts` describes them."""
+    """Return a varying coefficient with curves as `terms.parts` describes them.
+
+    Of a slope that varies, the straight part is hardly shrunk if it stands apart, under D_2. Few
+    rows tell little about its variance, and where REML takes it for 0 the bends tend to follow: with
+    400 labels, errors were 11 % above those of mgcv, which leaves it free, and are now 3 % above.
+    """
     [curve] = _with_static_weights(Layout((group.curve,), 1)).groups
-    return group.with_curve(_in_parts(curve))
+    group = group.with_curve(_in_parts(curve))
+    if not _is_straight_part_free(group):
+        return group
+    curve = group.curve
+    of_step = np.where(curve.embedding.variance > 0, FREE_RISE / curve.embedding.n_used**2, 0.0)
+    return group.with_curve(
+        curve.with_variance(of_step, curve.missing_variance, curve.edges, curve.parts)
+    )
+
+
+def _is_straight_part_free(group: VaryingGroup) -> bool:
+    parts = group.curve.parts
+    return group.by_number and parts is not None and not parts.line_variance.any()
 
 
 def _in_parts(group: TermGroup) -> TermGroup:
