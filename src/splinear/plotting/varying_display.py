@@ -25,7 +25,7 @@ from splinear.plotting.display import CurvesDisplay
 from splinear.plotting.drawing import MOST_BANDS
 from splinear.plotting.panels import Evaluate, make_panel
 from splinear.plotting.request import checked_names, require_matplotlib, shares_of, words_of
-from splinear.plotting.style import LINES
+from splinear.plotting.style import AS_IT_IS, INK, LINES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,11 @@ class VaryingDisplay(CurvesDisplay):
         )
         own = words_of(estimator, target, class_names, target_name)
         words = _words(term, own, names[term.by], lines)
-        return cls([panel], words).plot(ax, figure=figure)  # type: ignore[return-value]
+        display = cls([panel], words)
+        display.plot(ax, figure=figure)
+        if ax is not None:  # other panels of its figure have other units
+            ax.set_ylabel(words.axis, color=INK, **AS_IT_IS)
+        return display
 
 
 def _most_frequent(term: FittedVarying, column: Floats) -> npt.NDArray[np.intp]:
