@@ -307,6 +307,13 @@ def test_many_levels():
         varying_band(model, ("g", "z"))
 
 
+def test_too_many_curves():
+    g = np.arange(2_100) % 1_050
+    X = pd.DataFrame({"x": np.linspace(0, 1, 2_100), "g": pd.Categorical(g)})
+    with pytest.raises(ValueError, match=r"1,050 levels.* at most 1,000"):
+        AdditiveRegressor(terms={("x", "g"): Varying()}).fit(X, X["x"])
+
+
 def test_a_feature_with_a_single_value_has_no_varying_coefficient():
     X, y = table(100)
     for name in ("x", "z"):

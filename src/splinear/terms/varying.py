@@ -19,6 +19,8 @@ from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["Varying"]
 
+MOST_CURVES = 1_000  # of a category `by`: every two of its levels take a number
+
 
 class Varying(Term):
     """A varying coefficient: a slope, or a curve, that depends on another feature.
@@ -94,6 +96,12 @@ class Varying(Term):
             raise ValueError(
                 f"Varying needs a number: {data.label(of)} and {data.label(by)} are categories. "
                 "Use Pair()."
+            )
+        if len(data.levels.get(by, ())) > MOST_CURVES:
+            raise ValueError(
+                f"{data.label(by)} has {len(data.levels[by]):,} levels, and Varying has a curve "
+                f"for each of at most {MOST_CURVES:,}. Use Pair(), which joins levels of similar "
+                "effects."
             )
         if self.curve is not None and isinstance(self.curve, Category) != is_category:
             what = "text or categories" if is_category else "numbers"

@@ -128,7 +128,7 @@ class VaryingGroup(PairGroup):
     def tables(self, parameters: Floats) -> Floats:
         """Return the tables of parameters (..., 1, size), in the same shape."""
         F = self.values_of_curves(parameters)
-        T: Floats = np.einsum("...ck,lc->...kl", F, self.values)
+        T: Floats = np.swapaxes(F, -1, -2) @ self.values.T
         T = T - np.einsum("...kl,kl->...", T, self.share)[..., None, None]
         return T.reshape(*T.shape[:-2], 1, self.size)
 
@@ -136,7 +136,7 @@ class VaryingGroup(PairGroup):
         """Return the gradient with respect to parameters, given that with respect to tables."""
         S = sums.reshape(*sums.shape[:-2], *self.n_nodes)
         S = S - S.sum(axis=(-1, -2), keepdims=True) * self.share
-        G = np.einsum("...kl,lc->...ck", S, self.values)
+        G = np.ascontiguousarray(np.swapaxes(S @ self.values, -1, -2))
         G[..., : self.curve.size] -= G.sum(axis=-1, keepdims=True) * self.curve.mean
         return self.from_curves(self.curve.gather(G))
 

@@ -228,7 +228,7 @@ class Interactions:
         n_found = self._most_found(n_features)
         wanted = [*self.given.values(), *[Pair()] * n_found]
         of_given = {(j, term.n_bins) for pair, term in self.given.items() for j in pair}
-        n_chains = len(of_given) + min(2 * n_found, n_features)
+        n_chains = len(of_given) + min(2 * n_found, n_features) + 2 * len(self.varying)
         of_surfaces = sum(8.0 * m**2 * (m + 2) * (n_outputs + 3) for m in map(_n_nodes, wanted))
         n_rows = max(1, self.data.table.shape[0])
         return BytesPerRow(shared=6.0 * n_chains + of_surfaces / n_rows)
