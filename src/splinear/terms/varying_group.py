@@ -29,8 +29,9 @@ class VaryingGroup(PairGroup):
         T_kl = sum_c (F_ck - m_c'F_c) V_lc - mean,
 
     with F_ck the value of curve c at node k of x, and V_lc that of v_c at node l of z: a number z
-    has a node at each end of its range, since v is a line. So rows, devices, files and exports need
-    to know surfaces only. m_c is the mean of the curve's basis over the training rows (those of its
+    has a node at each end of its range, since v is a line. So the core, rows on GPUs and clusters,
+    exports and contributions need to know surfaces only. (Curves whose rows have a multiplier would
+    read two numbers per row and not four, but would be another kind of rows in every place.) m_c is the mean of the curve's basis over the training rows (those of its
     level, if z is a category): what the mean of a curve could add belongs to the term of z. The
     mean of the surface belongs to the intercept.
 
