@@ -31,9 +31,11 @@ class VaryingGroup(PairGroup):
     with F_ck the value of curve c at node k of x, and V_lc that of v_c at node l of z: a number z
     has a node at each end of its range, since v is a line. So the core, rows on GPUs and clusters,
     exports and contributions need to know surfaces only. (Curves whose rows have a multiplier would
-    read two numbers per row and not four, but would be another kind of rows in every place.) m_c is the mean of the curve's basis over the training rows (those of its
-    level, if z is a category): what the mean of a curve could add belongs to the term of z. The
-    mean of the surface belongs to the intercept.
+    read two numbers per row and not four, but would be another kind of rows in every place.)
+
+    m_c is the mean of the curve's basis over the training rows (those of its level, if z is a
+    category): what the mean of a curve could add belongs to the term of z. The mean of the surface
+    belongs to the intercept.
 
     A missing z is one more level of a category, and counts as the mean of a number. A missing x has
     a coefficient of its own, as in the curve of x. Parameters are (1, m1 * m2) as tables are: curve
