@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from splinear import export, inspection, kernels, losses, penalties, report, terms
     from splinear.classifier import AdditiveClassifier
     from splinear.files import load, save
+    from splinear.ordinal import AdditiveOrdinal
     from splinear.regressor import AdditiveRegressor
     from splinear.search import PathSearchCV
     from splinear.svc import AdditiveSVC
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdditiveClassifier",
+    "AdditiveOrdinal",
     "AdditiveRegressor",
     "AdditiveSVC",
     "AdditiveSVR",
@@ -51,6 +53,7 @@ _MODULES = (
 )  # fmt: skip
 _MODULE_OF = {
     "AdditiveClassifier": "classifier",
+    "AdditiveOrdinal": "ordinal",
     "AdditiveRegressor": "regressor",
     "AdditiveSVC": "svc",
     "AdditiveSVR": "svr",

@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.utils.validation import check_consistent_length
 
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, Input
 from splinear.losses.curvature import Curvature, Diagonal
 from splinear.losses.survey import Survey
 from splinear.tables.target import target_numbers
@@ -28,8 +28,8 @@ __all__ = ["SCORED", "Link", "Loss", "Offset", "Task", "power_of_two"]
 
 Self = TypeVar("Self", bound="Loss")
 
-Task = Literal["regression", "binary", "multiclass", "multilabel"]
-Link = Literal["identity", "log", "logistic", "softmax"]
+Task = Literal["regression", "binary", "multiclass", "multilabel", "ordinal"]
+Link = Literal["identity", "log", "logistic", "softmax", "ordinal"]
 Offset: TypeAlias = "Floats | float | None"  # what is added to the scores of all rows
 
 LARGEST = 1e37  # absolute value of a target: some predictions are in single precision
@@ -68,9 +68,9 @@ class Loss:
         The name in constructors and files; empty for a user's own loss.
     kind : {"number", "class"}
         What y holds.
-    task : {"regression", "binary", "multiclass", "multilabel"}
+    task : {"regression", "binary", "multiclass", "multilabel", "ordinal"}
         The same, once y has been read.
-    link : {"identity", "log", "logistic", "softmax"} or None
+    link : {"identity", "log", "logistic", "softmax", "ordinal"} or None
         What makes a score of a prediction; None if scores are margins.
     convex : bool
         Whether `value` is convex in f. It is a promise, on which certificates rest: without it,
@@ -87,6 +87,10 @@ class Loss:
         deviance (0: the squared error).
     is_estimated : bool
         Whether it has a parameter that `renewed` estimates while the model is fitted.
+    shared : ndarray of shape (n_shared,) or None
+        Parameters that all rows share, as cut points: `profiled` solves for them at all scores, so
+        that the sum is a function of the scores alone. None if they are not known yet, or if there
+        are none but intercepts.
     seen : Survey or None
         What is known of y; None before `fitted`.
     bytes_per_row : (int, int)
@@ -123,6 +127,8 @@ class Loss:
     tied: ClassVar[bool] = False
     power: float | None = None
     is_estimated: bool = False
+    n_shared: int = 0
+    shared: Floats | None = None
     seen: Survey | None = None
     bytes_per_row: ClassVar[tuple[int, int]] = (16, 8)
 
@@ -154,6 +160,11 @@ class Loss:
         return None
 
     # -- what y may be ---------------------------------------------------------------------------
+
+    def knowing(self, y: Input) -> Loss:
+        """Return the loss with what the type of y tells, as the user passed it."""
+        del y
+        return self
 
     def allows(self, y: Floats) -> AnyArray:
         """Return whether each number may be a target."""
@@ -288,6 +299,26 @@ class Loss:
         """Return the constant that minimizes sum c value(y, f + constant); None if no formula."""
         del y, f, cost
         return None
+
+    # -- shared parameters -----------------------------------------------------------------------
+
+    def profiled(self: Self, y: AnyArray, F: Floats, cost: Floats) -> Self:
+        """Return the loss with the shared parameters that minimize the sum at scores F.
+
+        `value`, `slope` and the other methods are then those for these parameters, but `evaluate`
+        and `cautious` return the curvature of the sum whose shared parameters follow F.
+        """
+        del y, F, cost
+        return self
+
+    def with_shared(self: Self, shared: Floats, intercept: float = 0.0) -> Self:
+        """Return the loss with shared parameters, for scores less an intercept."""
+        raise NotImplementedError
+
+    def shared_gap(self, y: AnyArray, F: Floats, R: Floats, cost: Floats) -> float:
+        """Return the part of the gap of all rows that `gap` lacks, for fixed parameters."""
+        del y, F, R, cost
+        return 0.0
 
     # -- parameters of its own -------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from splinear import _per_row as per_row
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 
-__all__ = ["Coupled", "Curvature", "Diagonal"]
+__all__ = ["Coupled", "Curvature", "Diagonal", "Profiled"]
 
 
 class Curvature(Protocol):
@@ -163,3 +163,108 @@ class Coupled:
         extra = None if self.extra is None else self.extra[numbers] * weights
         p, cost = self.probabilities[:, numbers], self.cost[numbers] * weights
         return Coupled(p, cost, extra)
+
+
+@dataclass(frozen=True, eq=False)
+class Profiled:
+    """Second derivatives of a sum of one output whose cut points follow the scores.
+
+    Row i is tied to the cut points below and above its level, by springs of the strengths `lower`
+    and `upper`, and the cut points are tied to each other by the `barrier` between them. So there
+    is a matrix diag(h) - E M^{-1} E', with h = lower + upper, E the springs of all rows (n_rows,
+    n_cuts), and M the second derivatives with respect to the cut points. For a constant it is 0.
+
+    Attributes
+    ----------
+    number : ndarray of shape (n_rows,)
+        The position of each row's level.
+    lower, upper : ndarray of shape (n_rows,)
+        0 for the lowest and for the highest level.
+    barrier : ndarray of shape (n_levels - 2,)
+    n_levels : int
+    extra : ndarray of shape (n_rows,) or None
+        What is added to the diagonal.
+    """
+
+    number: AnyArray
+    lower: Floats
+    upper: Floats
+    barrier: Floats
+    n_levels: int
+    extra: Floats | None = None
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """The diagonal for fixed cut points, (1, n_rows)."""
+        h = self.lower + self.upper
+        return (h if self.extra is None else h + self.extra)[None]
+
+    @property
+    def independent(self) -> Floats:
+        """The diagonal itself."""
+        return self.diagonal
+
+    def between(self, k: int, m: int) -> Floats:
+        """Return the diagonal (n_rows,)."""
+        del k, m
+        return self.diagonal[0]
+
+    def times(self, V: Floats) -> Floats:
+        """Return the product with V (1, n_rows)."""
+        v = V[0]
+        pulled = self._inverse @ self._at_cuts(v)
+        ends = np.concatenate([[0.0], pulled, [0.0]])
+        out = (self.lower + self.upper) * v
+        out -= self.lower * ends[self.number] + self.upper * ends[self.number + 1]
+        return (out if self.extra is None else out + self.extra * v)[None]
+
+    def _at_cuts(self, v: Floats) -> Floats:
+        """Return E'v, (n_cuts,)."""
+        n = self.n_levels
+        of_upper = np.bincount(self.number, self.upper * v, n)[:-1]
+        return np.asarray(of_upper + np.bincount(self.number, self.lower * v, n)[1:])
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """M^{-1}, by way of the first cut point and the widths after it.
+
+        Of these, one that is tiny keeps its digits. Without any curvature it is 0.
+        """
+        n = self.n_levels - 1
+        if n == 0:
+            return np.zeros((0, 0))
+        at, of_cuts = np.arange(n), self._at_cuts(np.ones(len(self.lower)))
+        H = np.cumsum(of_cuts[::-1])[::-1][np.maximum(at[:, None], at)]
+        H[at[1:], at[1:]] += self.barrier
+        scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), np.finfo(float).tiny))
+        inner = np.linalg.pinv(H * scale[:, None] * scale, rcond=1e-14, hermitian=True)
+        # Sums of widths are cut points.
+        half = np.cumsum(inner * scale[:, None] * scale, axis=0)
+        return np.asarray(np.cumsum(half, axis=1))
+
+    def level(self, V: Floats) -> Floats:
+        """Return the constants (1,) to add to V such that times(V) sums to 0 over rows.
+
+        Without `extra` all constants do, and this one centers V.
+        """
+        h = self.diagonal[0] if self.extra is None else self.extra
+        total = max(float(h.sum()), np.finfo(float).tiny)
+        return np.array([-float(h @ V[0]) / total])
+
+    def total(self) -> Floats:
+        """Return the second derivatives with respect to a constant added to the scores, (1, 1)."""
+        return np.array([[0.0 if self.extra is None else float(self.extra.sum())]])
+
+    def raised(self, extra: Floats) -> Curvature:
+        """Return the curvature with extra (n_rows,) added to the diagonal."""
+        return replace(self, extra=extra if self.extra is None else self.extra + extra)
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return the curvature of the rows at these indices, multiplied by weights."""
+        return replace(
+            self,
+            number=self.number[numbers],
+            lower=self.lower[numbers] * weights,
+            upper=self.upper[numbers] * weights,
+            extra=None if self.extra is None else self.extra[numbers] * weights,
+        )

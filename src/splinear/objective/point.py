@@ -13,7 +13,7 @@ from splinear._types import Floats
 from splinear.losses.curvature import Curvature
 from splinear.model.layout import Layout
 from splinear.model.scatter import Scatter
-from splinear.objective.loss_sums import LossSum, missing_curvature
+from splinear.objective.loss_sums import LossSum, missing_curvature, shared_of
 from splinear.objective.problem import Result
 from splinear.objective.rows import RowValues
 from splinear.objective.space import Space, dot
@@ -243,7 +243,7 @@ class Point:
         """Return the models of all outputs, with their certificate."""
         coef = self.space.layout.extended(self.parameters)
         slopes = self.total.gradient(self.F) if self.proof is None else self.proof
-        converged = self.is_converged(tol)
+        converged, shared = self.is_converged(tol), shared_of(self.total, self.F)
         return [
             Result(
                 coef=coef[k],
@@ -255,6 +255,7 @@ class Point:
                 converged=converged,
                 certified=converged,
                 slopes=slopes[k],
+                shared=shared,
             )
             for k in range(len(coef))
         ]

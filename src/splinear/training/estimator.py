@@ -59,7 +59,16 @@ from splinear.training.set import TrainingSet
 from splinear.training.state.fitted import FITTED
 from splinear.training.state.stateful import Stateful
 from splinear.training.table import Given, TrainingTable, read_rows, read_table, term_plan
-from splinear.training.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
+from splinear.training.trainer import (
+    Duals,
+    Fitter,
+    LastFit,
+    Recipe,
+    Trained,
+    Trainer,
+    starts_of,
+    with_shared,
+)
 from splinear.training.weighing import rows_for_choice
 from splinear.training.weighted import WeightedRows
 
@@ -143,7 +152,7 @@ class AdditiveEstimator(Stateful):
         work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         columns = self._columns if more else None
         data = read_rows(work, given, columns=columns, numeric=recipe.loss.kind == "number")
-        loss, y = recipe.loss.read(data.y, data.kept)
+        loss, y = recipe.loss.knowing(given.y).read(data.y, data.kept)
         offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
         if trainer.merges_copies:
             data = data.without_copies(y, offset)
@@ -397,7 +406,8 @@ class AdditiveEstimator(Stateful):
 
     def _store(self, trained: Trained, *, in_haste: bool = False) -> None:
         """Set the fitted attributes."""
-        data, results = trained.data, trained.results
+        data = trained.data
+        loss, results = with_shared(data.loss, trained.results)
         rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
         weights = data.weighted.weights
@@ -405,7 +415,7 @@ class AdditiveEstimator(Stateful):
             rows, parameters, weights, self._n_threads(), in_haste=in_haste
         )
         layouts = tuple(own.with_moments_of(layout) for own in trained.layouts)
-        self._show(Model(layout, parameters, intercept, layouts), data.loss, trained.edf)
+        self._show(Model(layout, parameters, intercept, layouts), loss, trained.edf)
         self._duals = trained.duals
         self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations

@@ -24,7 +24,7 @@ from splinear.training.estimator import AdditiveEstimator
 from splinear.training.response import Response
 from splinear.training.set import TrainingSet
 from splinear.training.table import Given, TrainingTable, read_rows, term_plan
-from splinear.training.trainer import Trainer
+from splinear.training.trainer import Trainer, with_shared
 
 __all__ = ["Fold", "FoldPath", "Setting", "add_always", "make_folds"]
 
@@ -94,7 +94,7 @@ class Setting:
         if table.given is None:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
         data = read_rows(model, replace(given, X=table), numeric=recipe.loss.kind == "number")
-        loss, y = recipe.loss.read(data.y, data.kept)
+        loss, y = recipe.loss.knowing(given.y).read(data.y, data.kept)
         offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
         columns = model._column_data(data)
@@ -147,7 +147,8 @@ class Setting:
         layout = self.training_set.rows.layout
         try:
             for k, results in enumerate(path):
-                scored._show(Model(layout, *stack(results)), self.training_set.loss)
+                loss, own = with_shared(self.training_set.loss, results)
+                scored._show(Model(layout, *stack(own)), loss)
                 scores[k] = scorer(scored, X, y, **options)
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)

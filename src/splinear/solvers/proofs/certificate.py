@@ -22,7 +22,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import LossSum
+from splinear.objective.loss_sums import LossSum, shared_of
 from splinear.objective.objective import Objective
 from splinear.objective.problem import Problem, Result, Start, Stopping, stack
 from splinear.objective.space import Space, dot
@@ -282,7 +282,9 @@ def certify_sum(
     if space.is_free:
         tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
     primal = 0.5 * dot(theta, pull) + total.value(F)
-    return [with_gap(found, primal, gap, stopping.tol, tilt) for found in results]
+    shared = shared_of(total, F)
+    known = [replace(found, shared=shared) for found in results]
+    return [with_gap(found, primal, gap, stopping.tol, tilt) for found in known]
 
 
 def with_gap(

@@ -1,0 +1,480 @@
+"""Cumulative logits: ordered levels, by the proportional-odds model.
+
+With K levels and cut points c_0 < ... < c_(K-2), the probability of a level up to k is
+
+    P(y <= k) = expit(c_k - f),
+
+so that a level between the cut points a and b has P(y) = expit(b - f) - expit(a - f), and
+
+    -log P(y) = log(1 + exp(f - b)) + log(1 + exp(a - f)) - log(1 - exp(a - b)).
+
+In this form nothing cancels. It is convex in f and the cut points together: two logistic losses,
+and a barrier that keeps the cut points apart. The lowest and the highest level lack one of them.
+
+The cut points are shared by all rows. As intercepts are, they are solved for at all scores, so that
+solvers see the function of the scores
+
+    L(F) = min over cut points of sum_i c_i -log P(y_i).
+
+Its gradient is that at the best cut points, as these do not change it to first order. A constant
+added to all scores moves the cut points, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from splinear._types import AnyArray, Floats, Input
+from splinear._warning import warn
+from splinear.losses.base import Task
+from splinear.losses.classes import ClassLoss
+from splinear.losses.curvature import Curvature, Profiled
+from splinear.losses.logistic import divergence
+from splinear.losses.margin import NEARLY_STRAIGHT
+from splinear.tables.values import level_order
+
+__all__ = ["Ordinal"]
+
+FAR = 40.0  # distance of the cut points of a lowest or highest level without rows
+TINY = float(np.finfo(np.float64).tiny)
+LAST_STEP = 1e-7  # of Newton's method for cut points: the error that remains is about its square
+MOST_STEPS, MOST_HALVINGS = 60, 30
+FARTHEST = 5.0  # largest step of a cut point
+EDGE = 0.9  # share of the width of a level that a step may take
+ROUNDING = 1e-12  # tolerance of slopes
+WIDEST = 1400.0  # half of it has a finite hyperbolic cosine
+
+
+@dataclass(frozen=True, eq=False)
+class Ordinal(ClassLoss):
+    """-log P(y) of ordered levels, with P(y <= k) = expit(cut point k - f).
+
+    The loss of :class:`~splinear.AdditiveOrdinal`. A score is a position on a latent scale: the
+    higher it is, the more likely are higher levels. Two levels make it :class:`Logistic`.
+
+    Parameters
+    ----------
+    levels : sequence or None, default=None
+        The levels, from the lowest to the highest; None for the order of an ordered categorical
+        type, or else the sorted values.
+
+    Attributes
+    ----------
+    classes : ndarray or None
+        The levels that have rows, in order; None before y has been read.
+    cut_points : ndarray of shape (n_classes - 1,) or None
+        Where they are on the scale of the scores, in ascending order; None before they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from splinear.losses import Ordinal
+    >>> loss = Ordinal().of_classes(np.array([1, 2, 3])).with_shared(np.array([-1.0, 1.0]))
+    >>> loss.probabilities(np.array([[0.0], [3.0]])).round(3)
+    array([[0.269, 0.462, 0.269],
+           [0.018, 0.101, 0.881]])
+    """
+
+    levels: Any = None
+    classes: AnyArray | None = field(default=None, repr=False)
+    cut_points: Floats | None = field(default=None, repr=False)
+
+    name = "ordinal"
+    link = "ordinal"
+    has_labels = False
+    convex = True
+    likelihood = True
+
+    # -- levels ----------------------------------------------------------------------------------
+
+    @property
+    def task(self) -> Task:
+        """What y holds."""
+        return "ordinal"
+
+    @property
+    def n_outputs(self) -> int:
+        """One score per row, whatever the number of levels."""
+        return 1
+
+    def label(self, output: int) -> object:
+        """Return None, as the score is that of all levels."""
+        del output
+        return None
+
+    def knowing(self, y: Input) -> Ordinal:
+        """Return the loss with the order of the categories, if y is of an ordered type."""
+        if self.levels is not None or (order := level_order(y)) is None:
+            return self
+        return Ordinal(order)
+
+    def of_classes(self, classes: AnyArray, *, has_labels: bool = False) -> Ordinal:
+        """Return the loss of these classes, in their order unless `levels` has another."""
+        if has_labels:
+            raise ValueError("Ordered levels need one level per row; y has several columns.")
+        found = copy(self)
+        object.__setattr__(found, "classes", classes)  # dataclasses are frozen
+        return found
+
+    def _known(self, found: AnyArray) -> AnyArray:
+        """Return the levels in `found`, which are sorted, in their order; raise if one is new."""
+        if self.levels is None:
+            known = super()._known(found)
+            if len(known) > 2 and isinstance(known[0], str):
+                warn(
+                    "y holds text without an order, and its levels are taken in alphabetical "
+                    f"order: {', '.join(map(str, known[:10]))}{', ...' * (len(known) > 10)}. Give "
+                    "`levels`, from the lowest to the highest, or y as an ordered categorical."
+                )
+            return known
+        there = set(found.tolist())
+        if unknown := there.difference(self.levels):
+            raise ValueError(
+                f"y holds {sorted(unknown, key=str)[0]!r}, which is not among the levels "
+                f"{list(self.levels)!r}."
+            )
+        kept = [level for level in self.levels if level in there]
+        if len(kept) < 2:
+            raise ValueError(f"y must have two levels, but only one was found: {kept!r}.")
+        out = np.empty(len(kept), dtype=found.dtype)
+        out[:] = kept
+        return out
+
+    def numbers(self, y: AnyArray) -> AnyArray:
+        """Return the position of each row's level, (n,).
+
+        A level that occurs only in rows of weight 0 gets the position of some other level.
+        """
+        classes = self.known_classes
+        order = np.argsort(classes, kind="stable")
+        if np.array_equal(order, np.arange(len(order))):
+            return super().numbers(y).astype(np.int32)
+        ascending = Ordinal(classes=classes[order]).numbers(y)
+        return order[ascending].astype(np.int32)
+
+    # -- shared parameters -----------------------------------------------------------------------
+
+    @property
+    def n_shared(self) -> int:
+        """Number of cut points."""
+        return self.n_classes - 1
+
+    @property
+    def shared(self) -> Floats | None:
+        """The cut points."""
+        return self.cut_points
+
+    def with_shared(self, shared: Floats, intercept: float = 0.0) -> Ordinal:
+        """Return the loss with cut points, for scores less an intercept."""
+        found = copy(self)
+        cuts = np.asarray(shared, dtype=np.float64) - intercept
+        object.__setattr__(found, "cut_points", cuts)  # dataclasses are frozen
+        return found
+
+    def profiled(self, y: AnyArray, F: Floats, cost: Floats) -> Ordinal:
+        """Return the loss with the cut points that minimize the sum at scores F.
+
+        Newton's method begins at the loss's own. Levels without rows have a probability of 0, or
+        nearly so: their cut points meet, or are far away.
+        """
+        rows = _Rows.of(y, cost, self.n_classes)
+        f, there = F[0], rows.levels
+        if len(there) == 1:
+            middle, k = float(np.average(f, weights=cost)), int(there[0])
+            return self.with_shared(np.where(np.arange(self.n_shared) < k, -FAR, FAR) + middle)
+        share = np.cumsum(rows.weight)[:-1] / rows.weight.sum()
+        first = np.log(share) - np.log(np.cumsum(rows.weight[::-1])[-2::-1] / rows.weight.sum())
+        cuts = first + float(np.average(f, weights=cost))
+        if self.cut_points is not None:
+            known = self.cut_points[there[:-1]]
+            cuts = known if np.all(np.diff(known) > 0.0) else cuts
+        return self.with_shared(rows.spread(rows.best(cuts, f), self.n_shared))
+
+    def shift(self, y: AnyArray, f: Floats, cost: Floats) -> float:
+        """Return the constant that moves the mean of the cut points to 0.
+
+        Any constant is as good for the sum, if the cut points follow.
+        """
+        del f
+        there = _Rows.of(y, cost, self.n_classes).levels
+        return -float(self._cuts[there[:-1]].mean()) if len(there) > 1 else 0.0
+
+    def shared_gap(self, y: AnyArray, F: Floats, R: Floats, cost: Floats) -> float:
+        """Return what `gap`, for fixed cut points, lacks: the part of the barriers.
+
+        The slopes R of the rows are made of slopes along the cut points. Where R is the gradient of
+        the sum these balance those of the barriers N w(c), w = -log(1 - exp(-width)). In general
+        they say that a barrier has the slope -N p, and the gap is
+
+            N (p log(p / q) - (1 + p) log((1 + p) / (1 + q))),     q = 1 / (exp(width) - 1).
+        """
+        rows = _Rows.of(y, cost, self.n_classes)
+        if len(rows.levels) < 3:
+            return 0.0
+        below, above = self._split(y, R[0])
+        cuts = self._cuts[rows.levels[:-1]]
+        flow = np.cumsum(rows.at_cuts(cost * above, -(cost * below)))[:-1]
+        p, q = flow / rows.weight[1:-1], 1.0 / np.expm1(np.diff(cuts))
+        if np.any(p < -ROUNDING * (1.0 + q)):
+            return np.inf
+        return float(rows.weight[1:-1] @ _barrier_gap(np.maximum(p, 0.0), q))
+
+    # -- what a score costs ----------------------------------------------------------------------
+
+    @property
+    def _cuts(self) -> Floats:
+        if self.cut_points is None:
+            raise ValueError("The cut points are not known yet; see `with_shared`.")
+        return self.cut_points
+
+    def _bounds(self, y: AnyArray) -> tuple[Floats, Floats]:
+        """Return the cut points below and above each row's level, infinite beyond the last."""
+        ends = np.concatenate([[-np.inf], self._cuts, [np.inf]])
+        return ends[y], ends[np.asarray(y) + 1]
+
+    def value(self, y: AnyArray, f: Floats) -> Floats:
+        """Return -log P(y)."""
+        low, high = self._bounds(y)
+        widths = np.concatenate([[np.inf], np.diff(self._cuts), [np.inf]])
+        barrier = -np.log(np.maximum(-np.expm1(-widths), TINY))
+        return np.logaddexp(0.0, f - high) + np.logaddexp(0.0, low - f) + barrier[y]
+
+    def slope(self, y: AnyArray, f: Floats) -> Floats:
+        """Return P(y > level) - P(y < level)."""
+        low, high = self._bounds(y)
+        return expit(f - high) - expit(low - f)
+
+    def curvature(self, y: AnyArray, f: Floats) -> Floats:
+        """Return the second derivatives for fixed cut points."""
+        return np.sum(self._curvatures(y, f), axis=0)
+
+    def _curvatures(self, y: AnyArray, f: Floats) -> tuple[Floats, Floats]:
+        """Return the parts of the second derivatives that are due to the cut points of the row."""
+        low, high = self._bounds(y)
+        return expit(low - f) * expit(f - low), expit(f - high) * expit(high - f)
+
+    def evaluate(self, y: AnyArray, F: Floats, cost: Floats) -> tuple[Floats, Floats, Curvature]:
+        """Return values, slopes, and the curvature of the sum whose cut points follow F."""
+        f, parts = F[0], self._curvatures(y, F[0])
+        slopes = cost * self.slope(y, f)
+        return cost * self.value(y, f), slopes[None], self._profile(y, cost, parts)
+
+    def cautious(self, y: AnyArray, F: Floats, cost: Floats) -> Curvature:
+        """Return a larger curvature where the loss is nearly straight, far beyond a cut point.
+
+        It is that of a parabola that touches the part of that cut point there and on its other
+        side.
+        """
+        low, high = self._bounds(y)
+        parts = []
+        for m, own in zip((F[0] - low, high - F[0]), self._curvatures(y, F[0]), strict=True):
+            far = np.flatnonzero(m < -NEARLY_STRAIGHT)
+            own[far] = np.tanh(0.5 * m[far]) / (2.0 * m[far])
+            parts.append(own)
+        return self._profile(y, cost, (parts[0], parts[1]))
+
+    def _profile(self, y: AnyArray, cost: Floats, parts: tuple[Floats, Floats]) -> Profiled:
+        rows = _Rows.of(y, cost, self.n_classes)
+        barrier = np.zeros(0)
+        if len(rows.levels) > 2:
+            widths = np.diff(self._cuts[rows.levels[:-1]])
+            barrier = rows.weight[1:-1] * _barrier_curvature(widths)
+        return Profiled(rows.number, cost * parts[0], cost * parts[1], barrier, len(rows.levels))
+
+    def gap(self, y: AnyArray, F: Floats, R: Floats) -> Floats:
+        """Return value(y, f) + conjugate(y, r) - r f for fixed cut points.
+
+        It is the sum of two relative entropies: of the probabilities to be above and below the
+        level whose difference is R, to those at F.
+        """
+        low, high = self._bounds(y)
+        below, above = self._split(y, R[0])
+        each = np.zeros(F.shape[1])
+        for p, m in ((above, high - F[0]), (below, F[0] - low)):
+            m = np.minimum(m, 1e300)  # beyond the lowest and the highest level
+            off = p - expit(-m)
+            each += divergence(p, off, m) + divergence(1.0 - p, -off, -m)
+        wrong = np.abs(above - below - R[0]) > ROUNDING
+        return np.where(wrong, np.inf, each)
+
+    def _split(self, y: AnyArray, r: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities to be below and above the level where the slope is r.
+
+        With t the distance of the score from the middle of the level, and 2 h its width, the slope
+        is sinh t / (cosh t + cosh h). Where r is no slope, the next one is taken.
+        """
+        low, high = self._bounds(y)
+        out_below, out_above = np.clip(-r, 0.0, 1.0), np.clip(r, 0.0, 1.0)
+        out_above[np.isinf(high)] = 0.0
+        out_below[np.isinf(low)] = 0.0
+        inner = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+        h = 0.5 * np.minimum(high[inner] - low[inner], WIDEST)
+        size, sign = np.minimum(np.abs(r[inner]), 1.0), np.sign(r[inner])
+        with np.errstate(divide="ignore"):
+            root = np.hypot(size * np.cosh(h), np.sqrt((1.0 - size) * (1.0 + size)))
+            t = np.log(size * np.cosh(h) + root) - np.log1p(-size)
+        # The smaller probability keeps its digits; the other one is that plus r.
+        small = expit(-t - h)
+        rest = np.where(size < 1.0, small + size, 1.0)
+        out_below[inner] = np.where(sign > 0.0, small, rest)
+        out_above[inner] = np.where(sign > 0.0, rest, small)
+        return out_below, out_above
+
+    # -- what a score means ----------------------------------------------------------------------
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probabilities of all levels, (n_rows, n_classes)."""
+        f, cuts = scores[:, :1], self._cuts
+        widths = np.concatenate([[np.inf], np.diff(cuts), [np.inf]])
+        above = expit(f - np.concatenate([[-np.inf], cuts]))  # P(y >= level)
+        below = expit(np.concatenate([cuts, [np.inf]]) - f)  # P(y <= level)
+        return np.asarray(above * below * -np.expm1(-widths))
+
+    def predict(self, scores: Floats) -> AnyArray:
+        """Return the most probable levels (n_rows,)."""
+        return np.asarray(self.known_classes[self.probabilities(scores).argmax(axis=1)])
+
+    def decision(self, scores: Floats) -> Floats:
+        """Return the scores (n_rows,)."""
+        return scores[:, 0]
+
+    def score_name(self, target: str) -> str:
+        """Return the name of what the score is, given the name of the target."""
+        return f"latent scale of {target}"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the cut points."""
+        return {"cut_points": self.cut_points}
+
+    @property
+    def title(self) -> str:
+        """The name of the loss in words, with its cut points."""
+        if self.cut_points is None:
+            return "Ordinal"
+        return f"Ordinal (cut points {', '.join(f'{cut:.3g}' for cut in self.cut_points)})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows by their level, without levels that have no weight.
+
+    Attributes
+    ----------
+    number : ndarray of shape (n_rows,)
+        The position of each row's level among `levels`.
+    levels : ndarray
+        The positions of the levels with a positive weight, among all.
+    weight : ndarray
+        Their weights.
+    cost : ndarray of shape (n_rows,)
+    """
+
+    number: AnyArray
+    levels: AnyArray
+    weight: Floats
+    cost: Floats
+
+    @classmethod
+    def of(cls, y: AnyArray, cost: Floats, n_levels: int) -> _Rows:
+        weight = np.bincount(y, cost, n_levels)
+        levels = np.flatnonzero(weight > 0.0)
+        if len(levels) == n_levels:
+            return cls(y, levels, weight, cost)
+        place = np.minimum(np.searchsorted(levels, np.arange(n_levels)), len(levels) - 1)
+        return cls(place[y], levels, weight[levels], cost)
+
+    def at_cuts(self, above: Floats, below: Floats) -> Floats:
+        """Return sums per cut point: of `above` over rows below it, of `below` over those above."""
+        n = len(self.levels)
+        upper = np.bincount(self.number, above, n)[:-1]
+        return np.asarray(upper + np.bincount(self.number, below, n)[1:])
+
+    def spread(self, cuts: Floats, n_shared: int) -> Floats:
+        """Return the cut points between all levels, with those of levels without rows."""
+        n_below = np.searchsorted(self.levels, np.arange(n_shared), side="right")
+        ends = np.concatenate([[cuts[0] - FAR], cuts, [cuts[-1] + FAR]])
+        return np.asarray(ends[n_below])
+
+    def best(self, cuts: Floats, f: Floats) -> Floats:
+        """Return the cut points that minimize the sum at scores f.
+
+        Newton's method takes the first of them and the widths between them, so that even a tiny
+        width keeps its digits.
+        """
+        z = np.concatenate([cuts[:1], np.diff(cuts)])
+        gradient, hessian = self._derivatives(z, f)
+        for _ in range(MOST_STEPS):
+            step = -_solved(hessian, gradient)
+            scale = np.concatenate([[1.0], np.minimum(z[1:], 1.0)])
+            if np.all(np.abs(step) <= LAST_STEP * scale):
+                return np.asarray(np.cumsum(z + step))
+            moved = np.abs(np.cumsum(step)).max()
+            share = min(1.0, FARTHEST / moved if moved > 0.0 else 1.0)
+            shrinking = step[1:] < 0.0
+            if shrinking.any():
+                room = z[1:][shrinking] / -step[1:][shrinking]
+                share = min(share, EDGE * float(room.min()))
+            slope = float(gradient @ step)
+            for _ in range(MOST_HALVINGS):
+                there = z + share * step
+                new_gradient, new_hessian = self._derivatives(there, f)
+                if float(new_gradient @ step) <= -0.5 * slope:  # not far beyond the minimum
+                    break
+                share *= 0.5
+            z, gradient, hessian = there, new_gradient, new_hessian
+        return np.asarray(np.cumsum(z))
+
+    def _derivatives(self, z: Floats, f: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient and the Hessian with respect to the first cut point and widths."""
+        cuts = np.cumsum(z)
+        ends = np.concatenate([[-np.inf], cuts, [np.inf]])
+        below, above = expit(ends[self.number] - f), expit(f - ends[self.number + 1])
+        cost = self.cost
+        at_cuts = self.at_cuts(-(cost * above), cost * below)
+        h = self.at_cuts(cost * above * (1.0 - above), cost * below * (1.0 - below))
+        gradient, N = np.cumsum(at_cuts[::-1])[::-1].copy(), self.weight[1:-1]
+        gradient[1:] -= N / np.expm1(z[1:])
+        hessian = _of_widths(h, N * _barrier_curvature(z[1:]))
+        return gradient, hessian
+
+
+def _of_widths(of_cuts: Floats, of_barriers: Floats) -> Floats:
+    """Return the Hessian with respect to the first cut point and the widths after it."""
+    n = len(of_cuts)
+    later = np.cumsum(of_cuts[::-1])[::-1]
+    at = np.arange(n)
+    H = later[np.maximum(at[:, None], at)]
+    H[at[1:], at[1:]] += of_barriers
+    return np.asarray(H)
+
+
+def _solved(H: Floats, gradient: Floats) -> Floats:
+    """Return H^{-1} gradient, of a matrix whose entries may differ by many orders."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), TINY))
+    inner = H * scale[:, None] * scale
+    return np.asarray(scale * np.linalg.lstsq(inner, scale * gradient, rcond=1e-14)[0])
+
+
+def _barrier_curvature(widths: Floats) -> Floats:
+    """Return the second derivative of -log(1 - exp(-width))."""
+    return np.asarray(0.25 / np.maximum(np.sinh(0.5 * np.minimum(widths, WIDEST)), TINY) ** 2)
+
+
+def _barrier_gap(p: Floats, q: Floats) -> Floats:
+    """Return p log(p / q) - (1 + p) log((1 + p) / (1 + q)), by a series if terms would cancel."""
+    off = p - q
+    small = np.abs(off) < 1e-3 * q
+    d = np.where(small, off, 0.0)
+    series = d**2 * (
+        0.5 / (q * (1.0 + q))
+        + d * (1.0 / (1.0 + q) ** 2 - 1.0 / q**2) / 6.0
+        + d**2 * (1.0 / q**3 - 1.0 / (1.0 + q) ** 3) / 12.0
+    )
+    ratio = np.where(p > 0.0, p, 1.0) / q
+    plain = p * np.log(ratio) - (1.0 + p) * np.log1p(off / (1.0 + q))
+    return np.where(small, series, np.maximum(plain, 0.0))
