@@ -18,6 +18,7 @@ from splinear.tables.opening import open_table, open_target
 from splinear.terms.base import Term
 from splinear.training.class_weights import ClassWeight
 from splinear.training.classification import ClassEstimator
+from splinear.training.intervals import level_intervals
 from splinear.training.newton import NewtonTrainer
 from splinear.training.parameters import positive
 from splinear.training.table import Given
@@ -338,6 +339,28 @@ class AdditiveOrdinal(ClassEstimator):
             raise ValueError(f"q must be between 0 and 1; got {q!r}.")
         above = self._scores(X, offset)[:, 0] + np.log(q / (1.0 - q))
         return np.asarray(self.classes_[np.searchsorted(self.cut_points_, above)])
+
+    def predict_interval(self, X: Input, level: float = 0.95, *, offset: Input = None) -> Floats:
+        """Compute intervals of the probabilities of the levels.
+
+        They are computed from the posterior of all terms and cut points, in which the log-odds of
+        a level are normal, to first order. The smoothness of the terms is treated as known.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or files as in fit
+        level : float, default=0.95
+            The probability that an interval contains the true value.
+        offset : array-like of shape (n_samples,), default=None
+            A known part of the positions, as in fit; None means 0.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper ends, in the order of predict_proba.
+        """
+        check_is_fitted(self, "terms_")
+        return level_intervals(self, X, level, offset)
 
     def ranked_probability_score(
         self, X: Input, y: Input = None, sample_weight: Input = None, *, offset: Input = None

@@ -224,6 +224,20 @@ class Profiled:
         of_upper = np.bincount(self.number, self.upper * v, n)[:-1]
         return np.asarray(of_upper + np.bincount(self.number, self.lower * v, n)[1:])
 
+    def springs(self, k: int) -> Floats:
+        """Return the strengths with which the rows are tied to cut point k, (n_rows,)."""
+        out = np.where(self.number == k, self.upper, 0.0)
+        return np.asarray(np.where(self.number == k + 1, self.lower, out))
+
+    @cached_property
+    def of_cuts(self) -> Floats:
+        """M, the second derivatives with respect to the cut points."""
+        M = np.diag(self._at_cuts(np.ones(len(self.lower))))
+        at = np.arange(len(self.barrier))
+        for k, m, sign in ((at, at, 1.0), (at + 1, at + 1, 1.0), (at, at + 1, -1.0), (at + 1, at, -1.0)):
+            M[k, m] += sign * self.barrier
+        return np.asarray(M, dtype=np.float64)
+
     @cached_property
     def _inverse(self) -> Floats:
         """M^{-1}, by way of the first cut point and the widths after it.

@@ -22,6 +22,7 @@ added to all scores moves the cut points, and changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -334,6 +335,23 @@ class Ordinal(ClassLoss):
         above = expit(f - np.concatenate([[-np.inf], cuts]))  # P(y >= level)
         below = expit(np.concatenate([cuts, [np.inf]]) - f)  # P(y <= level)
         return np.asarray(above * below * -np.expm1(-widths))
+
+    def log_odds_slopes(self, scores: Floats) -> Iterator[Floats]:
+        """Yield, for every level, the slopes of its log-odds along minus the cut points.
+
+        They are (n_rows, n_classes - 1), and sum to those along the score.
+        """
+        margins = self._cuts - scores[:, :1]
+        below, above = expit(margins), expit(-margins)
+        P = self.probabilities(scores)
+        for k in range(self.n_classes):
+            slopes, unit = np.zeros_like(margins), P[:, k] * (1.0 - P[:, k])
+            unit = np.maximum(unit, TINY)
+            if k < self.n_shared:
+                slopes[:, k] = -below[:, k] * above[:, k] / unit
+            if k > 0:
+                slopes[:, k - 1] = below[:, k - 1] * above[:, k - 1] / unit
+            yield slopes
 
     def predict(self, scores: Floats) -> AnyArray:
         """Return the most probable levels (n_rows,)."""

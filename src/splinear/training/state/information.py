@@ -25,6 +25,7 @@ def information_plain(kept: Information) -> Plain:
         "blocks": [[plain_array(block) for block in of_output] for of_output in kept.blocks],
         "pair_blocks": [[plain_array(block) for block in own] for own in kept.pair_blocks],
         **{name: plain_array(getattr(kept, name)) for name in ARRAYS},
+        "shared": None if kept.shared is None else plain_array(kept.shared),
         "factors": None if kept.factors is None else [int(factor) for factor in kept.factors],
         "n_rows": int(kept.n_rows),
         "n_coupled": int(kept.n_coupled),
@@ -34,11 +35,13 @@ def information_plain(kept: Information) -> Plain:
 
 def information_from(data: object, where: str, layout: Layout) -> Information:
     """Return the information of a problem with this layout from plain data."""
+    if isinstance(data, dict):
+        data = {"shared": None, **data}  # older files have none
     f = Fields(
         data,
         where,
         "blocks ties totals coupling slopes factors n_rows n_coupled scatter pair_blocks "
-        "pair_slopes",
+        "pair_slopes shared",
     )
     shapes = [group.block_shape for group in layout.groups]
     blocks = [
@@ -48,13 +51,16 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
     if n == 0:
         raise ValueError(f"{f.at('blocks')}: there is no output.")
     factors = _factors(f, layout) if f.has("factors") else None
+    shared = f.array("shared", (None, None)) if f.has("shared") else None
+    if shared is not None and (n > 1 or len(shared) != shared.shape[1] or not len(shared)):
+        raise ValueError(f"{f.at('shared')}: a square matrix is needed, for one output.")
     of_pairs = [group.block_shape for group in layout.pairs]
     return Information(
         blocks=blocks,
         ties=f.array("ties", (n, n_parameters)),
         totals=f.positive("totals", (n,)),
         factors=factors,
-        coupling=f.array("coupling", (_n_coupled(layout, factors, n),)),
+        coupling=f.array("coupling", (_n_coupled(layout, factors, n, 1 if shared is None else len(shared)),)),
         n_rows=f.integer("n_rows", 1),
         n_coupled=f.integer("n_coupled", 1),
         slopes=f.array("slopes", (n, n_parameters)),
@@ -64,6 +70,7 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
             for k, own in enumerate(f.items("pair_blocks", n))
         ],
         pair_slopes=f.array("pair_slopes", (n, layout.n_parameters - n_parameters)),
+        shared=shared,
     )
 
 
@@ -96,9 +103,11 @@ def _factors(f: Fields, layout: Layout) -> tuple[int, ...]:
     return tuple(found)  # type: ignore[arg-type]
 
 
-def _n_coupled(layout: Layout, factors: tuple[int, ...] | None, n_outputs: int) -> int:
+def _n_coupled(
+    layout: Layout, factors: tuple[int, ...] | None, n_outputs: int, n_ends: int
+) -> int:
     """Return the number of entries in the upper triangle of the thinned terms' matrix."""
     if factors is None:
         return 0
-    n = n_outputs * (Thinned(layout, factors).n_reached + 1)
+    n = n_outputs * (Thinned(layout, factors).n_reached + n_ends)
     return n * (n + 1) // 2
