@@ -15,6 +15,7 @@ from splinear.export.onnx_model import ML_VERSION, check_opset, outputs_of, text
 from splinear.export.onnx_terms import ML, Inputs
 from splinear.export.pieces import ModelPieces
 from splinear.export.reading import read_model
+from splinear.ordinal import AdditiveOrdinal
 from splinear.regressor import AdditiveRegressor
 from splinear.svc import AdditiveSVC
 from splinear.svr import AdditiveSVR
@@ -25,7 +26,7 @@ MISSING_TEXT = ""
 
 
 def register() -> None:
-    """Register the four estimators with skl2onnx.
+    """Register the estimators with skl2onnx.
 
     Outputs have its names: label and probabilities (or scores if there are none) for classifiers,
     and variable (N, 1) for regressors.
@@ -37,6 +38,7 @@ def register() -> None:
     }
     for estimator, own in (
         (AdditiveClassifier, options),
+        (AdditiveOrdinal, options),
         (AdditiveSVC, None),
         (AdditiveRegressor, None),
         (AdditiveSVR, None),

@@ -13,7 +13,16 @@ from splinear.classifier import AdditiveClassifier
 from splinear.files.archive import read_parts, write_parts
 from splinear.files.parameters import made, parameters_plain
 from splinear.files.tree import parts_of, tree_of
-from splinear.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Softmax, SquaredHinge
+from splinear.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Logistic,
+    Loss,
+    Ordinal,
+    Softmax,
+    SquaredHinge,
+)
+from splinear.ordinal import AdditiveOrdinal
 from splinear.regressor import LOSSES as REGRESSION
 from splinear.regressor import AdditiveRegressor
 from splinear.search import PathSearchCV
@@ -29,6 +38,7 @@ VERSION = 1  # of the format, see docs/guide/files.md
 
 Saved: TypeAlias = (
     AdditiveClassifier
+    | AdditiveOrdinal
     | AdditiveRegressor
     | AdditiveSVC
     | AdditiveSVR
@@ -42,6 +52,7 @@ TRANSFORMERS: tuple[type[Saved], ...] = (SplineEmbedding, FourierEmbedding, Herm
 # The losses that each estimator may have.
 OF_ESTIMATORS: dict[type[Saved], tuple[type[Loss], ...]] = {
     AdditiveClassifier: (Logistic, Softmax),
+    AdditiveOrdinal: (Ordinal,),
     AdditiveRegressor: tuple(REGRESSION.values()),
     AdditiveSVC: (Hinge, SquaredHinge),
     AdditiveSVR: (EpsilonInsensitive,),
@@ -58,7 +69,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR or an embedding
+    model : additive estimator or embedding
         The fitted model. For a PathSearchCV, save its `best_estimator_`. A `callback`, and a
         `random_state` that is not a number, are left out, with a warning.
     path : str or path

@@ -181,8 +181,9 @@ def names_of_classes(
 def score_unit(model: AdditiveEstimator, name: str) -> str:
     """Return a name for the score, given the name of the target or class.
 
-    In regression it is the target, or its logarithm. In classification it is the log-odds of a
-    class, relative to the geometric mean of all classes if there are more than two, or a margin.
+    In regression it is the target, or its logarithm; for ordered levels, the latent scale of the
+    target. In classification it is the log-odds of a class, relative to the geometric mean of all
+    classes if there are more than two, or a margin.
     """
     return model._loss.score_name(name)
 
@@ -210,6 +211,8 @@ def _place_of(model: AdditiveEstimator, target: object) -> int:
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
+    if model._loss.task == "ordinal":
+        raise ValueError(f"target={target!r}, but one score is that of all levels; leave it out.")
     known: list[object] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
     if target in known:
         return known.index(target)

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from splinear._types import AnyArray, Floats, Input
@@ -41,6 +42,7 @@ from splinear.tables.values import level_order
 
 __all__ = ["Ordinal"]
 
+REACH = 800.0  # beyond all cut points; there the lowest or the highest level is most probable
 FAR = 40.0  # distance of the cut points of a lowest or highest level without rows
 TINY = float(np.finfo(np.float64).tiny)
 LAST_STEP = 1e-7  # of Newton's method for cut points: the error that remains is about its square
@@ -356,6 +358,36 @@ class Ordinal(ClassLoss):
     def predict(self, scores: Floats) -> AnyArray:
         """Return the most probable levels (n_rows,)."""
         return np.asarray(self.known_classes[self.probabilities(scores).argmax(axis=1)])
+
+    @property
+    def modes(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """The levels that are most probable for some scores, and where all but the first begin.
+
+        The higher the score, the higher is the most probable level: of any two levels, the odds of
+        the higher one increase with the score.
+        """
+        y = np.arange(self.n_classes)
+
+        def log_odds(f: float, a: int, b: int) -> float:
+            found = -self.value(y[[a, b]], np.full(2, f))
+            return float(found[1] - found[0])
+
+        ends = self._cuts[0] - REACH, self._cuts[-1] + REACH
+        modes, starts = [0], [-np.inf]
+        for k in range(1, self.n_classes):
+            while True:
+                if log_odds(ends[1], modes[-1], k) <= 0.0:  # never more probable
+                    break
+                at = -np.inf
+                if log_odds(ends[0], modes[-1], k) < 0.0:
+                    at = brentq(log_odds, *ends, args=(modes[-1], k), xtol=1e-14)
+                if at > starts[-1]:
+                    modes.append(k)
+                    starts.append(float(at))
+                    break
+                modes.pop()
+                starts.pop()
+        return tuple(modes), tuple(starts[1:])
 
     def decision(self, scores: Floats) -> Floats:
         """Return the scores (n_rows,)."""

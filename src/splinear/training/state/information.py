@@ -25,23 +25,22 @@ def information_plain(kept: Information) -> Plain:
         "blocks": [[plain_array(block) for block in of_output] for of_output in kept.blocks],
         "pair_blocks": [[plain_array(block) for block in own] for own in kept.pair_blocks],
         **{name: plain_array(getattr(kept, name)) for name in ARRAYS},
-        "shared": None if kept.shared is None else plain_array(kept.shared),
         "factors": None if kept.factors is None else [int(factor) for factor in kept.factors],
         "n_rows": int(kept.n_rows),
         "n_coupled": int(kept.n_coupled),
         "scatter": asdict(kept.scatter),
+        **({} if kept.shared is None else {"shared": plain_array(kept.shared)}),
     }
 
 
 def information_from(data: object, where: str, layout: Layout) -> Information:
     """Return the information of a problem with this layout from plain data."""
-    if isinstance(data, dict):
-        data = {"shared": None, **data}  # older files have none
+    has_shared = isinstance(data, dict) and "shared" in data
     f = Fields(
         data,
         where,
         "blocks ties totals coupling slopes factors n_rows n_coupled scatter pair_blocks "
-        "pair_slopes shared",
+        "pair_slopes" + " shared" * has_shared,
     )
     shapes = [group.block_shape for group in layout.groups]
     blocks = [
@@ -51,7 +50,7 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
     if n == 0:
         raise ValueError(f"{f.at('blocks')}: there is no output.")
     factors = _factors(f, layout) if f.has("factors") else None
-    shared = f.array("shared", (None, None)) if f.has("shared") else None
+    shared = f.array("shared", (None, None)) if has_shared else None
     if shared is not None and (n > 1 or len(shared) != shared.shape[1] or not len(shared)):
         raise ValueError(f"{f.at('shared')}: a square matrix is needed, for one output.")
     of_pairs = [group.block_shape for group in layout.pairs]
