@@ -123,8 +123,8 @@ class AdditiveOrdinal(ClassEstimator):
     intercept_ : ndarray of shape (1,)
         0: the cut points take its place.
     feature_importances_ : ndarray of shape (n_features,)
-        The standard deviation of each feature's contributions over the training rows (weighted), plus
-        half of that of each of its surfaces.
+        The standard deviation of each feature's contributions over the training rows (weighted),
+        plus half of that of each of its surfaces.
     n_iter_ : int
         The number of Newton steps, including the iterations of REML.
     dual_gap_ : float
@@ -265,7 +265,7 @@ class AdditiveOrdinal(ClassEstimator):
         return self._fit(Given(X, y, sample_weight, counts, groups, offset), self._recipe())
 
     @property
-    def decision_function(self) -> NoReturn:  # type: ignore[override]
+    def decision_function(self) -> NoReturn:
         """There is none: scikit-learn's has a column per class. See `predict_latent`."""
         raise AttributeError(
             "AdditiveOrdinal has no decision_function, which for several classes would need a "
@@ -285,7 +285,8 @@ class AdditiveOrdinal(ClassEstimator):
         -------
         positions : ndarray of shape (n_samples,)
         """
-        return self._loss.decision(self._scores(X, offset))
+        scores = self._scores(X, offset)  # raises NotFittedError if there is no model yet
+        return self._loss.decision(scores)
 
     def predict_proba(self, X: Input, *, offset: Input = None) -> Floats:
         """Compute the probabilities of the levels, in the order of `classes_`.
@@ -300,7 +301,8 @@ class AdditiveOrdinal(ClassEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return self._loss.probabilities(self._scores(X, offset))
+        scores = self._scores(X, offset)
+        return self._loss.probabilities(scores)
 
     def predict_log_proba(self, X: Input, *, offset: Input = None) -> Floats:
         """Compute the logarithms of predict_proba.
@@ -403,9 +405,11 @@ def _levels(given: Input) -> tuple[object, ...] | None:
     """Return the levels as Python's own values; raise if they are no list of different ones."""
     if given is None:
         return None
-    levels = tuple(
-        value.item() if isinstance(value, np.generic) else value for value in np.ravel(given)
-    ) if isinstance(given, np.ndarray) else tuple(given)
+    levels = (
+        tuple(value.item() if isinstance(value, np.generic) else value for value in np.ravel(given))
+        if isinstance(given, np.ndarray)
+        else tuple(given)
+    )
     if isinstance(given, str) or len(levels) < 2 or len(set(levels)) < len(levels):
         raise ValueError(f"levels must be a list of at least two different levels; got {given!r}.")
     return levels

@@ -89,7 +89,9 @@ def test_every_model(name: str, dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
-@pytest.mark.parametrize("name", ["pairs", "three classes", "poisson", "svc of three", "ordered levels"])
+@pytest.mark.parametrize(
+    "name", ["pairs", "three classes", "poisson", "svc of three", "ordered levels"]
+)
 def test_reasons(name: str, dialect: str) -> None:
     model, X = fitted(name), rows(name)
     found = asked(dialect, keyed(X), to_sql(model, TABLE, dialect, keep=[KEY], reasons=3))

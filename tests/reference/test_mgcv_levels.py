@@ -10,7 +10,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from splinear import AdditiveOrdinal
 from splinear.terms import Spline

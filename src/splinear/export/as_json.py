@@ -47,7 +47,7 @@ def to_json(
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier, AdditiveOrdinal, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    model : fitted additive estimator
     path : path-like, default=None
         A file to write as well. An existing file is replaced when the new one is complete.
     indent : int, default=None

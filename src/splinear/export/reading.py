@@ -62,8 +62,8 @@ def _check(model: object) -> None:
     if not isinstance(model, AdditiveEstimator):
         raise TypeError(
             "A fitted AdditiveClassifier, AdditiveOrdinal, AdditiveSVC, AdditiveRegressor or "
-            f"AdditiveSVR is needed; got {type(model).__name__}. Of a pipeline, pass the last step; of a search, "
-            "`best_estimator_`."
+            f"AdditiveSVR is needed; got {type(model).__name__}. Of a pipeline, pass the last "
+            "step; of a search, `best_estimator_`."
         )
     check_is_fitted(model, "terms_")
 

@@ -127,8 +127,6 @@ class Loss:
     tied: ClassVar[bool] = False
     power: float | None = None
     is_estimated: bool = False
-    n_shared: int = 0
-    shared: Floats | None = None
     seen: Survey | None = None
     bytes_per_row: ClassVar[tuple[int, int]] = (16, 8)
 
@@ -301,6 +299,16 @@ class Loss:
         return None
 
     # -- shared parameters -----------------------------------------------------------------------
+
+    @property
+    def n_shared(self) -> int:
+        """Number of parameters that all rows share, beside intercepts."""
+        return 0
+
+    @property
+    def shared(self) -> Floats | None:
+        """These parameters; None if they are not known, or if there are none."""
+        return None
 
     def profiled(self: Self, y: AnyArray, F: Floats, cost: Floats) -> Self:
         """Return the loss with the shared parameters that minimize the sum at scores F.

@@ -197,7 +197,7 @@ class Profiled:
     def diagonal(self) -> Floats:
         """The diagonal for fixed cut points, (1, n_rows)."""
         h = self.lower + self.upper
-        return (h if self.extra is None else h + self.extra)[None]
+        return np.asarray(h if self.extra is None else h + self.extra)[None]
 
     @property
     def independent(self) -> Floats:
@@ -207,7 +207,7 @@ class Profiled:
     def between(self, k: int, m: int) -> Floats:
         """Return the diagonal (n_rows,)."""
         del k, m
-        return self.diagonal[0]
+        return np.asarray(self.diagonal[0])
 
     def times(self, V: Floats) -> Floats:
         """Return the product with V (1, n_rows)."""
@@ -216,7 +216,7 @@ class Profiled:
         ends = np.concatenate([[0.0], pulled, [0.0]])
         out = (self.lower + self.upper) * v
         out -= self.lower * ends[self.number] + self.upper * ends[self.number + 1]
-        return (out if self.extra is None else out + self.extra * v)[None]
+        return np.asarray(out if self.extra is None else out + self.extra * v)[None]
 
     def _at_cuts(self, v: Floats) -> Floats:
         """Return E'v, (n_cuts,)."""
@@ -234,7 +234,12 @@ class Profiled:
         """M, the second derivatives with respect to the cut points."""
         M = np.diag(self._at_cuts(np.ones(len(self.lower))))
         at = np.arange(len(self.barrier))
-        for k, m, sign in ((at, at, 1.0), (at + 1, at + 1, 1.0), (at, at + 1, -1.0), (at + 1, at, -1.0)):
+        for k, m, sign in (
+            (at, at, 1.0),
+            (at + 1, at + 1, 1.0),
+            (at, at + 1, -1.0),
+            (at + 1, at, -1.0),
+        ):
             M[k, m] += sign * self.barrier
         return np.asarray(M, dtype=np.float64)
 

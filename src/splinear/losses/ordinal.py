@@ -245,7 +245,8 @@ class Ordinal(ClassLoss):
         low, high = self._bounds(y)
         widths = np.concatenate([[np.inf], np.diff(self._cuts), [np.inf]])
         barrier = -np.log(np.maximum(-np.expm1(-widths), TINY))
-        return np.logaddexp(0.0, f - high) + np.logaddexp(0.0, low - f) + barrier[y]
+        found: Floats = np.logaddexp(0.0, f - high) + np.logaddexp(0.0, low - f) + barrier[y]
+        return found
 
     def slope(self, y: AnyArray, f: Floats) -> Floats:
         """Return P(y > level) - P(y < level)."""
@@ -254,7 +255,8 @@ class Ordinal(ClassLoss):
 
     def curvature(self, y: AnyArray, f: Floats) -> Floats:
         """Return the second derivatives for fixed cut points."""
-        return np.sum(self._curvatures(y, f), axis=0)
+        lower, upper = self._curvatures(y, f)
+        return lower + upper
 
     def _curvatures(self, y: AnyArray, f: Floats) -> tuple[Floats, Floats]:
         """Return the parts of the second derivatives that are due to the cut points of the row."""
@@ -431,7 +433,7 @@ class _Rows:
 
     @classmethod
     def of(cls, y: AnyArray, cost: Floats, n_levels: int) -> _Rows:
-        weight = np.bincount(y, cost, n_levels)
+        weight = np.bincount(y, cost, n_levels).astype(np.float64)
         levels = np.flatnonzero(weight > 0.0)
         if len(levels) == n_levels:
             return cls(y, levels, weight, cost)

@@ -231,7 +231,7 @@ class JointPosterior:
         if node.block is not None:
             return node.block.own
         k = node.at.start * len(self.outputs) // len(self.coupling)
-        return self.information.of_intercepts[k]
+        return np.asarray(self.information.of_intercepts[k])
 
     @cached_property
     def covariance(self) -> Floats:
@@ -338,7 +338,7 @@ def joint_posteriors(model: Model, kept: Sequence[Information]) -> list[JointPos
 def _inverse(A: Floats) -> Floats:
     """Return the inverse of a small matrix; of one number, it is never infinite."""
     if len(A) == 1:
-        return 1.0 / np.maximum(A, np.finfo(float).tiny)
+        return np.asarray(1.0 / np.maximum(A, np.finfo(float).tiny))
     return np.asarray(np.linalg.pinv(A, hermitian=True))
 
 

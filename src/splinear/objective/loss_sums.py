@@ -167,8 +167,7 @@ def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature
         found: Floats = _core.missing_bends(*total.twin, F[0], D[0], h, far, total.n_threads)
         return found
     D = np.clip(D, -total.farthest, total.farthest)
-    is_summed = isinstance(total, Summed)
-    rise = total.rise(F, D) if is_summed else total.each(F + D) - total.each(F)
+    rise = total.rise(F, D) if isinstance(total, Summed) else total.each(F + D) - total.each(F)
     rise -= np.einsum("ki,ki->i", total.gradient(F), D)
     said = 0.5 * np.einsum("ki,ki->i", curvature.times(D), D)
     squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)

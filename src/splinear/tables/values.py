@@ -77,9 +77,11 @@ def level_order(y: Input) -> tuple[object, ...] | None:
     is_ordered = getattr(dtype, "ordered", None)  # polars has none, and only enumerations an order
     if is_ordered is None:
         is_ordered = nw.dependencies.is_polars_series(y) and type(dtype).__name__ == "Enum"
-    return tuple(categories.to_list() if hasattr(categories, "to_list") else categories) if (
-        is_ordered
-    ) else None
+    return (
+        tuple(categories.to_list() if hasattr(categories, "to_list") else categories)
+        if (is_ordered)
+        else None
+    )
 
 
 def _are_objects(values: nw.Series[Input], dtype: nw.dtypes.DType) -> bool:

@@ -130,7 +130,9 @@ def level_intervals(estimator: AdditiveEstimator, X: Input, level: float, offset
         raise ValueError("There are no intervals, because a level had a weight of 0 in fit.")
     of, probabilities = _variances(estimator, posterior), loss.probabilities(scores)
     out = np.empty((*probabilities.shape, 2))
-    for k, (p, slopes) in enumerate(zip(probabilities.T, loss.log_odds_slopes(scores), strict=True)):
+    for k, (p, slopes) in enumerate(
+        zip(probabilities.T, loss.log_odds_slopes(scores), strict=True)
+    ):
         log_odds = np.log(p) - np.log1p(-p)
         reach = z * np.sqrt(of.of(table, slopes.sum(axis=1, keepdims=True), slopes))
         out[:, k, 0], out[:, k, 1] = expit(log_odds - reach), expit(log_odds + reach)

@@ -59,7 +59,9 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
         ties=f.array("ties", (n, n_parameters)),
         totals=f.positive("totals", (n,)),
         factors=factors,
-        coupling=f.array("coupling", (_n_coupled(layout, factors, n, 1 if shared is None else len(shared)),)),
+        coupling=f.array(
+            "coupling", (_n_coupled(layout, factors, n, 1 if shared is None else len(shared)),)
+        ),
         n_rows=f.integer("n_rows", 1),
         n_coupled=f.integer("n_coupled", 1),
         slopes=f.array("slopes", (n, n_parameters)),
@@ -102,9 +104,7 @@ def _factors(f: Fields, layout: Layout) -> tuple[int, ...]:
     return tuple(found)  # type: ignore[arg-type]
 
 
-def _n_coupled(
-    layout: Layout, factors: tuple[int, ...] | None, n_outputs: int, n_ends: int
-) -> int:
+def _n_coupled(layout: Layout, factors: tuple[int, ...] | None, n_outputs: int, n_ends: int) -> int:
     """Return the number of entries in the upper triangle of the thinned terms' matrix."""
     if factors is None:
         return 0
