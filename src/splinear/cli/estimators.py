@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from splinear.classifier import AdditiveClassifier
 from splinear.cli.console import OptionError
 from splinear.objective.watch import Progress
+from splinear.ordinal import AdditiveOrdinal
 from splinear.regressor import AdditiveRegressor
 from splinear.svc import AdditiveSVC
 from splinear.svr import AdditiveSVR
@@ -31,8 +32,9 @@ LOSSES: dict[str, dict[str, Callable[..., AdditiveEstimator]]] = {
         "negative_binomial": AdditiveRegressor,
         "epsilon_insensitive": AdditiveSVR,
     },
+    "ordinal": {"ordinal": AdditiveOrdinal},
 }
-WITHOUT_LOSS = ("log", "epsilon_insensitive")  # the only losses of their estimators
+WITHOUT_LOSS = ("log", "epsilon_insensitive", "ordinal")  # the only losses of their estimators
 BEFORE = 0.9  # share of a fit that choosing the smoothness takes
 
 
@@ -45,6 +47,7 @@ class FitOptions:
     interactions: int | str = 0
     max_memory: str | None = None
     seed: int = 0
+    levels: Sequence[str] = ()
 
 
 def task_of(loss: str | None, task: str | None, seems: str) -> str:
@@ -54,7 +57,7 @@ def task_of(loss: str | None, task: str | None, seems: str) -> str:
         known = ", ".join(name for losses in LOSSES.values() for name in losses)
         raise OptionError(f"there is no loss {loss!r}; --loss is one of {known}")
     if task is not None and task not in LOSSES:
-        raise OptionError(f"--task is {' or '.join(LOSSES)}; got {task!r}")
+        raise OptionError(f"--task is {', '.join(LOSSES)}; got {task!r}")
     if task is not None and by_loss not in (None, task):
         raise OptionError(f"--loss {loss} is for {by_loss}, and --task says {task}")
     return task or by_loss or seems
@@ -69,6 +72,10 @@ def make_estimator(task: str, wanted: FitOptions) -> AdditiveEstimator:
         if not 0.0 < wanted.C < math.inf:
             raise OptionError(f"--C is a number above 0; got {wanted.C:g}")
         more["C"] = wanted.C
+    if wanted.levels:
+        if make is not AdditiveOrdinal:
+            raise OptionError("--level is for --task ordinal; leave one of them out")
+        more["levels"] = list(wanted.levels)
     if wanted.interactions:
         if make in (AdditiveSVC, AdditiveSVR):
             raise OptionError(f"--interactions is not for --loss {loss}; leave one of them out")

@@ -33,7 +33,17 @@ Target: TypeAlias = Annotated[
 ]
 Task: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="classification or regression; by default inferred from the target."),
+    typer.Option(
+        help="classification, regression or ordinal (levels in their order); by default one of the "
+        "first two, inferred from the target."
+    ),
+]
+Levels: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--level",
+        help="A level of the target, the lowest first; repeated for all levels. Numbers need none.",
+    ),
 ]
 Drop: TypeAlias = Annotated[
     list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
@@ -62,7 +72,7 @@ Loss: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma, tweedie, "
-        "negative_binomial or epsilon_insensitive for numbers."
+        "negative_binomial or epsilon_insensitive for numbers; ordinal for levels."
     ),
 ]
 WeightOfLosses: TypeAlias = Annotated[
