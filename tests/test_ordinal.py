@@ -104,6 +104,17 @@ def test_objective_is_that_of_a_slow_solver(n_levels):
     assert np.all(parameters_of(layout, w).shape == model._model.parameters[0].shape)
 
 
+def test_the_gap_bounds_what_is_left_to_gain():
+    X, y = made(500)
+    best = AdditiveOrdinal(C=30.0, tol=1e-9, random_state=0).fit(X, y).objective_
+    for n in range(1, 6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = AdditiveOrdinal(C=30.0, tol=1e-9, max_iter=n, random_state=0).fit(X, y)
+        assert model.objective_ * (1.0 - model.dual_gap_) <= best * (1.0 + 1e-9)
+        assert model.objective_ >= best * (1.0 - 1e-9)
+
+
 def test_slopes_are_those_of_statsmodels():
     """Under a large C, the penalty of slopes does not matter."""
     ordered = pytest.importorskip("statsmodels.miscmodels.ordinal_model")

@@ -243,10 +243,13 @@ class Ordinal(ClassLoss):
     def value(self, y: AnyArray, f: Floats) -> Floats:
         """Return -log P(y)."""
         low, high = self._bounds(y)
+        return _of_margin(f - low)[0] + _of_margin(high - f)[0] + self._barriers[y]
+
+    @property
+    def _barriers(self) -> Floats:
+        """What keeps the cut points of every level apart, (n_classes,)."""
         widths = np.concatenate([[np.inf], np.diff(self._cuts), [np.inf]])
-        barrier = -np.log(np.maximum(-np.expm1(-widths), TINY))
-        found: Floats = np.logaddexp(0.0, f - high) + np.logaddexp(0.0, low - f) + barrier[y]
-        return found
+        return np.asarray(-np.log(np.maximum(-np.expm1(-widths), TINY)))
 
     def slope(self, y: AnyArray, f: Floats) -> Floats:
         """Return P(y > level) - P(y < level)."""
@@ -261,13 +264,15 @@ class Ordinal(ClassLoss):
     def _curvatures(self, y: AnyArray, f: Floats) -> tuple[Floats, Floats]:
         """Return the parts of the second derivatives that are due to the cut points of the row."""
         low, high = self._bounds(y)
-        return expit(low - f) * expit(f - low), expit(f - high) * expit(high - f)
+        return _of_margin(f - low)[2], _of_margin(high - f)[2]
 
     def evaluate(self, y: AnyArray, F: Floats, cost: Floats) -> tuple[Floats, Floats, Curvature]:
         """Return values, slopes, and the curvature of the sum whose cut points follow F."""
-        f, parts = F[0], self._curvatures(y, F[0])
-        slopes = cost * self.slope(y, f)
-        return cost * self.value(y, f), slopes[None], self._profile(y, cost, parts)
+        low, high = self._bounds(y)
+        below, above = _of_margin(F[0] - low), _of_margin(high - F[0])
+        values = below[0] + above[0] + self._barriers[y]
+        profile = self._profile(y, cost, (below[2], above[2]))
+        return cost * values, (cost * (above[1] - below[1]))[None], profile
 
     def cautious(self, y: AnyArray, F: Floats, cost: Floats) -> Curvature:
         """Return a larger curvature where the loss is nearly straight, far beyond a cut point.
@@ -493,6 +498,14 @@ class _Rows:
         gradient[1:] -= N / np.expm1(z[1:])
         hessian = _of_widths(h, N * _barrier_curvature(z[1:]))
         return gradient, hessian
+
+
+def _of_margin(m: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return log(1 + exp(-m)), expit(-m), and its curvature, with one exponential."""
+    rare = expit(-np.abs(m))  # the smaller probability, to full precision
+    often = 1.0 - rare
+    value: Floats = np.maximum(-m, 0.0) - np.log1p(-rare)
+    return value, np.where(m > 0.0, rare, often), rare * often
 
 
 def _of_widths(of_cuts: Floats, of_barriers: Floats) -> Floats:
