@@ -11,6 +11,7 @@ before training and added to the intercept afterwards. `coded` returns y as the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -316,17 +317,30 @@ class Loss:
         `value`, `slope` and the other methods are then those for these parameters, but `evaluate`
         and `cautious` return the curvature of the sum whose shared parameters follow F.
         """
-        del y, F, cost
-        return self
+        return self.solved(lambda loss: loss.shared_sums(y, F, cost))
+
+    def shared_sums(self, y: AnyArray, F: Floats, cost: Floats) -> Floats:
+        """Return what `solved` needs to know of rows with their scores: sums, which add up."""
+        raise NotImplementedError
+
+    def solved(self: Self, sums_at: Callable[[Self], Floats]) -> Self:
+        """Return the loss with the best shared parameters, beginning with its own.
+
+        sums_at(loss) returns the `shared_sums` of all rows, wherever they are.
+        """
+        raise NotImplementedError
 
     def with_shared(self: Self, shared: Floats, intercept: float = 0.0) -> Self:
         """Return the loss with shared parameters, for scores less an intercept."""
         raise NotImplementedError
 
-    def shared_gap(self, y: AnyArray, F: Floats, R: Floats, cost: Floats) -> float:
-        """Return the part of the gap of all rows that `gap` lacks, for fixed parameters."""
-        del y, F, R, cost
-        return 0.0
+    def shared_flows(self, y: AnyArray, R: Floats, cost: Floats) -> Floats:
+        """Return what `shared_gap` needs to know of rows with slopes R: sums, which add up."""
+        raise NotImplementedError
+
+    def shared_gap(self, flows: Floats) -> float:
+        """Return the part of the gap of all rows that `gap`, for fixed parameters, lacks."""
+        raise NotImplementedError
 
     # -- parameters of its own -------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ added to all scores moves the cut points, and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,6 +72,9 @@ class Ordinal(ClassLoss):
         The levels that have rows, in order; None before y has been read.
     cut_points : ndarray of shape (n_classes - 1,) or None
         Where they are on the scale of the scores, in ascending order; None before they are known.
+    there : ndarray or None
+        The positions of the levels that had rows where the cut points were solved for, such as a
+        fold; None for all.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Ordinal(ClassLoss):
     levels: Any = None
     classes: AnyArray | None = field(default=None, repr=False)
     cut_points: Floats | None = field(default=None, repr=False)
+    there: AnyArray | None = field(default=None, repr=False)
 
     name = "ordinal"
     link = "ordinal"
@@ -179,35 +183,80 @@ class Ordinal(ClassLoss):
         object.__setattr__(found, "cut_points", cuts)  # dataclasses are frozen
         return found
 
-    def profiled(self, y: AnyArray, F: Floats, cost: Floats) -> Ordinal:
-        """Return the loss with the cut points that minimize the sum at scores F.
+    def shared_sums(self, y: AnyArray, F: Floats, cost: Floats) -> Floats:
+        """Return sums over rows, (4, n_classes), of which the last two are per cut point.
 
-        Newton's method begins at the loss's own. Levels without rows have a probability of 0, or
-        nearly so: their cut points meet, or are far away.
+        They are the weight of each level, and its weighted scores; then the first and the second
+        derivatives with respect to the cut points, without those of the barriers.
         """
-        rows = _Rows.of(y, cost, self.n_classes)
-        f, there = F[0], rows.levels
-        if len(there) == 1:
-            middle, k = float(np.average(f, weights=cost)), int(there[0])
-            return self.with_shared(np.where(np.arange(self.n_shared) < k, -FAR, FAR) + middle)
-        share = np.cumsum(rows.weight)[:-1] / rows.weight.sum()
-        first = np.log(share) - np.log(np.cumsum(rows.weight[::-1])[-2::-1] / rows.weight.sum())
-        cuts = first + float(np.average(f, weights=cost))
+        n, f = self.n_classes, F[0]
+        out = np.zeros((4, n))
+        out[0], out[1] = np.bincount(y, cost, n), np.bincount(y, cost * f, n)
         if self.cut_points is not None:
-            known = self.cut_points[there[:-1]]
-            cuts = known if np.all(np.diff(known) > 0.0) else cuts
-        return self.with_shared(rows.spread(rows.best(cuts, f), self.n_shared))
+            low, high = self._bounds(y)
+            below, above = expit(low - f), expit(f - high)
+            u, v = cost * above, cost * below
+            out[2, :-1] = np.bincount(y, v, n)[1:] - np.bincount(y, u, n)[:-1]
+            u *= 1.0 - above
+            v *= 1.0 - below
+            out[3, :-1] = np.bincount(y, v, n)[1:] + np.bincount(y, u, n)[:-1]
+        return out
+
+    def solved(self, sums_at: Callable[[Ordinal], Floats]) -> Ordinal:
+        """Return the loss with the best cut points, by Newton's method from its own.
+
+        Levels without rows have a probability of 0, or nearly so: their cut points meet, or are far
+        away.
+        """
+        sums = sums_at(self)
+        levels = _Levels.of(sums[0])
+        there, total = levels.there, float(sums[0].sum())
+        middle = float(sums[1].sum()) / total
+        if len(there) == 1:
+            far = np.where(np.arange(self.n_shared) < there[0], -FAR, FAR)
+            return self._at(far + middle, there)
+        known = None if self.cut_points is None else self.cut_points[there[:-1]]
+        if known is None or np.any(np.diff(known) <= 0.0) or self.there is None:
+            share = np.cumsum(levels.weight)[:-1] / total
+            odds = share / (np.cumsum(levels.weight[::-1])[-2::-1] / total)
+            known = np.log(odds) + middle
+            sums = sums_at(self._at(levels.spread(known), there))
+
+        def derivatives(z: Floats) -> tuple[Floats, Floats]:
+            return levels.derivatives(z, sums_at(self._at(levels.spread(np.cumsum(z)), there)))
+
+        first = np.concatenate([known[:1], np.diff(known)])
+        z = _least(first, levels.derivatives(first, sums), derivatives)
+        return self._at(levels.spread(np.cumsum(z)), there)
+
+    def _at(self, cuts: Floats, there: AnyArray) -> Ordinal:
+        found = self.with_shared(cuts)
+        object.__setattr__(found, "there", there)
+        return found
+
+    @property
+    def _levels(self) -> AnyArray:
+        return np.arange(self.n_classes) if self.there is None else self.there
 
     def shift(self, y: AnyArray, f: Floats, cost: Floats) -> float:
         """Return the constant that moves the mean of the cut points to 0.
 
         Any constant is as good for the sum, if the cut points follow.
         """
-        del f
-        there = _Rows.of(y, cost, self.n_classes).levels
+        del y, f, cost
+        there = self._levels
         return -float(self._cuts[there[:-1]].mean()) if len(there) > 1 else 0.0
 
-    def shared_gap(self, y: AnyArray, F: Floats, R: Floats, cost: Floats) -> float:
+    def shared_flows(self, y: AnyArray, R: Floats, cost: Floats) -> Floats:
+        """Return the weight of each level, and the slopes along the cut points, (2, n_classes)."""
+        n, (below, above) = self.n_classes, self._split(y, R[0])
+        flows = np.zeros((2, n))
+        flows[0] = np.bincount(y, cost, n)
+        of_upper = np.bincount(y, cost * above, n)[:-1]
+        flows[1, :-1] = of_upper - np.bincount(y, cost * below, n)[1:]
+        return flows
+
+    def shared_gap(self, flows: Floats) -> float:
         """Return what `gap`, for fixed cut points, lacks: the part of the barriers.
 
         The slopes R of the rows are made of slopes along the cut points. Where R is the gradient of
@@ -216,16 +265,14 @@ class Ordinal(ClassLoss):
 
             N (p log(p / q) - (1 + p) log((1 + p) / (1 + q))),     q = 1 / (exp(width) - 1).
         """
-        rows = _Rows.of(y, cost, self.n_classes)
-        if len(rows.levels) < 3:
+        levels = _Levels.of(flows[0])
+        if len(levels.there) < 3:
             return 0.0
-        below, above = self._split(y, R[0])
-        cuts = self._cuts[rows.levels[:-1]]
-        flow = np.cumsum(rows.at_cuts(cost * above, -(cost * below)))[:-1]
-        p, q = flow / rows.weight[1:-1], 1.0 / np.expm1(np.diff(cuts))
+        N, cuts = levels.weight[1:-1], self._cuts[levels.there[:-1]]
+        p, q = np.cumsum(levels.at_cuts(flows[1]))[:-1] / N, 1.0 / np.expm1(np.diff(cuts))
         if np.any(p < -ROUNDING * (1.0 + q)):
             return np.inf
-        return float(rows.weight[1:-1] @ _barrier_gap(np.maximum(p, 0.0), q))
+        return float(N @ _barrier_gap(np.maximum(p, 0.0), q))
 
     # -- what a score costs ----------------------------------------------------------------------
 
@@ -289,12 +336,14 @@ class Ordinal(ClassLoss):
         return self._profile(y, cost, (parts[0], parts[1]))
 
     def _profile(self, y: AnyArray, cost: Floats, parts: tuple[Floats, Floats]) -> Profiled:
-        rows = _Rows.of(y, cost, self.n_classes)
-        barrier = np.zeros(0)
-        if len(rows.levels) > 2:
-            widths = np.diff(self._cuts[rows.levels[:-1]])
-            barrier = rows.weight[1:-1] * _barrier_curvature(widths)
-        return Profiled(rows.number, cost * parts[0], cost * parts[1], barrier, len(rows.levels))
+        there, number, barrier = self._levels, y, np.zeros(0)
+        if len(there) < self.n_classes:
+            place = np.searchsorted(there, np.arange(self.n_classes))
+            number = np.minimum(place, len(there) - 1)[y]
+        if len(there) > 2:
+            weight = np.bincount(y, cost, self.n_classes)[there]
+            barrier = weight[1:-1] * _barrier_curvature(np.diff(self._cuts[there[:-1]]))
+        return Profiled(number, cost * parts[0], cost * parts[1], barrier, len(there))
 
     def gap(self, y: AnyArray, F: Floats, R: Floats) -> Floats:
         """Return value(y, f) + conjugate(y, r) - r f for fixed cut points.
@@ -417,87 +466,79 @@ class Ordinal(ClassLoss):
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows by their level, without levels that have no weight.
+class _Levels:
+    """The levels that have rows.
 
     Attributes
     ----------
-    number : ndarray of shape (n_rows,)
-        The position of each row's level among `levels`.
-    levels : ndarray
-        The positions of the levels with a positive weight, among all.
+    there : ndarray
+        Their positions among all levels.
     weight : ndarray
         Their weights.
-    cost : ndarray of shape (n_rows,)
+    n_levels : int
+        Number of all levels.
     """
 
-    number: AnyArray
-    levels: AnyArray
+    there: AnyArray
     weight: Floats
-    cost: Floats
+    n_levels: int
 
     @classmethod
-    def of(cls, y: AnyArray, cost: Floats, n_levels: int) -> _Rows:
-        weight = np.bincount(y, cost, n_levels).astype(np.float64)
-        levels = np.flatnonzero(weight > 0.0)
-        if len(levels) == n_levels:
-            return cls(y, levels, weight, cost)
-        place = np.minimum(np.searchsorted(levels, np.arange(n_levels)), len(levels) - 1)
-        return cls(place[y], levels, weight[levels], cost)
+    def of(cls, weight: Floats) -> _Levels:
+        there = np.flatnonzero(weight > 0.0)
+        return cls(there, weight[there], len(weight))
 
-    def at_cuts(self, above: Floats, below: Floats) -> Floats:
-        """Return sums per cut point: of `above` over rows below it, of `below` over those above."""
-        n = len(self.levels)
-        upper = np.bincount(self.number, above, n)[:-1]
-        return np.asarray(upper + np.bincount(self.number, below, n)[1:])
+    def at_cuts(self, sums: Floats) -> Floats:
+        """Return sums (n_levels,) of all cut points, of which those that meet are added up."""
+        return np.asarray(np.add.reduceat(sums[: self.there[-1]], self.there[:-1]))
 
-    def spread(self, cuts: Floats, n_shared: int) -> Floats:
+    def spread(self, cuts: Floats) -> Floats:
         """Return the cut points between all levels, with those of levels without rows."""
-        n_below = np.searchsorted(self.levels, np.arange(n_shared), side="right")
+        n_below = np.searchsorted(self.there, np.arange(self.n_levels - 1), side="right")
         ends = np.concatenate([[cuts[0] - FAR], cuts, [cuts[-1] + FAR]])
         return np.asarray(ends[n_below])
 
-    def best(self, cuts: Floats, f: Floats) -> Floats:
-        """Return the cut points that minimize the sum at scores f.
+    def derivatives(self, z: Floats, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient and the Hessian with respect to the first cut point and widths.
 
-        Newton's method takes the first of them and the widths between them, so that even a tiny
-        width keeps its digits.
+        `sums` are those of `Ordinal.shared_sums` at these cut points.
         """
-        z = np.concatenate([cuts[:1], np.diff(cuts)])
-        gradient, hessian = self._derivatives(z, f)
-        for _ in range(MOST_STEPS):
-            step = -_solved(hessian, gradient)
-            scale = np.concatenate([[1.0], np.minimum(z[1:], 1.0)])
-            if np.all(np.abs(step) <= LAST_STEP * scale):
-                return np.asarray(np.cumsum(z + step))
-            moved = np.abs(np.cumsum(step)).max()
-            share = min(1.0, FARTHEST / moved if moved > 0.0 else 1.0)
-            shrinking = step[1:] < 0.0
-            if shrinking.any():
-                room = z[1:][shrinking] / -step[1:][shrinking]
-                share = min(share, EDGE * float(room.min()))
-            slope = float(gradient @ step)
-            for _ in range(MOST_HALVINGS):
-                there = z + share * step
-                new_gradient, new_hessian = self._derivatives(there, f)
-                if float(new_gradient @ step) <= -0.5 * slope:  # not far beyond the minimum
-                    break
-                share *= 0.5
-            z, gradient, hessian = there, new_gradient, new_hessian
-        return np.asarray(np.cumsum(z))
-
-    def _derivatives(self, z: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """Return the gradient and the Hessian with respect to the first cut point and widths."""
-        cuts = np.cumsum(z)
-        ends = np.concatenate([[-np.inf], cuts, [np.inf]])
-        below, above = expit(ends[self.number] - f), expit(f - ends[self.number + 1])
-        cost = self.cost
-        at_cuts = self.at_cuts(-(cost * above), cost * below)
-        h = self.at_cuts(cost * above * (1.0 - above), cost * below * (1.0 - below))
-        gradient, N = np.cumsum(at_cuts[::-1])[::-1].copy(), self.weight[1:-1]
+        N = self.weight[1:-1]
+        gradient = np.cumsum(self.at_cuts(sums[2])[::-1])[::-1].copy()
         gradient[1:] -= N / np.expm1(z[1:])
-        hessian = _of_widths(h, N * _barrier_curvature(z[1:]))
-        return gradient, hessian
+        return gradient, _of_widths(self.at_cuts(sums[3]), N * _barrier_curvature(z[1:]))
+
+
+def _least(
+    z: Floats,
+    at_z: tuple[Floats, Floats],
+    derivatives: Callable[[Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """Return the first cut point and the widths after it that are best, from z on.
+
+    In these terms even a tiny width keeps its digits.
+    """
+    gradient, hessian = at_z
+    for _ in range(MOST_STEPS):
+        step = -_solved(hessian, gradient)
+        scale = np.concatenate([[1.0], np.minimum(z[1:], 1.0)])
+        if np.all(np.abs(step) <= LAST_STEP * scale):
+            return z + step
+        moved = np.abs(np.cumsum(step)).max()
+        share = min(1.0, FARTHEST / moved if moved > 0.0 else 1.0)
+        shrinking = step[1:] < 0.0
+        if shrinking.any():
+            room = z[1:][shrinking] / -step[1:][shrinking]
+            share = min(share, EDGE * float(room.min()))
+        slope = float(gradient @ step)
+        for _ in range(MOST_HALVINGS):
+            there = z + share * step
+            found = derivatives(there)
+            if float(found[0] @ step) <= -0.5 * slope:  # not far beyond the minimum
+                break
+            share *= 0.5
+        z, (gradient, hessian) = there, found
+    return z
 
 
 def _of_margin(m: Floats) -> tuple[Floats, Floats, Floats]:

@@ -335,6 +335,8 @@ class Summed:
         As solvers see it.
     cost : ndarray of shape (n_rows,)
     offset : ndarray of shape (n_rows,) or (n_outputs, n_rows), float or None
+    is_held : bool
+        Whether the loss keeps its shared parameters; otherwise they follow the scores.
     """
 
     loss: Loss
@@ -343,6 +345,7 @@ class Summed:
     offset: Offset = None
     units: Units = EVERY_ROW
     bias: float | None = None
+    is_held: bool = False
     _known: list[Any] = field(default_factory=list)  # scores, and what is known at them
 
     @property
@@ -381,7 +384,7 @@ class Summed:
         if not self._known or self._known[0] is not F:
             unit, scores = self.loss.unit, self._scores(F)
             loss = self.loss
-            if loss.n_shared:
+            if loss.n_shared and not self.is_held:
                 last: Loss = self._known[2] if self._known else loss
                 loss = last.profiled(self.y, scores, self.cost)
             each, slopes, bends = loss.evaluate(self.y, scores, self.cost)
@@ -393,7 +396,7 @@ class Summed:
 
     def loss_at(self, F: Floats) -> Loss:
         """Return the loss with the shared parameters, if it has some, that are best at F."""
-        if not self.loss.n_shared:
+        if not self.loss.n_shared or self.is_held:
             return self.loss
         self._at(F)
         found: Loss = self._known[2]
@@ -434,7 +437,9 @@ class Summed:
             scores, cost, y = self._scores(F)[:, counts], self.cost[counts], self.y[counts]
             R = R[:, counts]
         R = unit * R / cost
-        in_all = float(cost @ loss.gap(y, scores, R)) + loss.shared_gap(y, scores, R, cost)
+        in_all = float(cost @ loss.gap(y, scores, R))
+        if loss.n_shared and not self.is_held:
+            in_all += loss.shared_gap(loss.shared_flows(y, R, cost))
         return max(0.0, in_all / unit**2)
 
     def best_shift(self, F: Floats) -> Floats:
