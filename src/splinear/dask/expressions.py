@@ -20,6 +20,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from splinear._types import Floats, Input
+from splinear.losses.base import Loss
+from splinear.objective.loss_sums import LossSum
 
 if TYPE_CHECKING:
     from splinear.dask.cluster import Cluster
@@ -35,6 +37,7 @@ __all__ = [
     "Node",
     "RowValues",
     "Scores",
+    "Sum",
     "bare",
     "blocks_of",
     "in_all",
@@ -157,39 +160,60 @@ class Call(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes(Node):
-    """The gradient of sum number k with respect to the scores F."""
+class Sum(Node):
+    """Sum number k, of a loss with shared parameters if they were solved for over all parts."""
 
     k: int
+    loss: Loss | None = None
+
+    def of(self, part: Part, done: Done) -> object:
+        """Return the sum of the part."""
+        del done
+        own = part.sums[self.k]
+        return own if self.loss is None else part.held(self.k, self.loss)
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for equal parameters."""
+        shared = None if self.loss is None else self.loss.shared
+        return self.k if shared is None else (self.k, shared.tobytes())
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes(Node):
+    """The gradient of a sum with respect to the scores F."""
+
+    total: Sum
     F: Node
 
     def of(self, part: Part, done: Done) -> object:
         """Return the derivatives."""
-        return part.sums[self.k].gradient(cast(Floats, self.F.on(part, done)))
+        total = cast(LossSum, self.total.on(part, done))
+        return total.gradient(cast(Floats, self.F.on(part, done)))
 
     @property
     def key(self) -> Hashable:
         """Equal for equal scores."""
-        return self.k, self.F.key
+        return self.total.key, self.F.key
 
 
 @dataclass(frozen=True, eq=False)
 class Bends(Node):
-    """The second derivatives of sum number k with respect to the scores F."""
+    """The second derivatives of a sum with respect to the scores F."""
 
-    k: int
+    total: Sum
     F: Node
     cautious: bool = False
 
     def of(self, part: Part, done: Done) -> object:
         """Return the derivatives."""
         F = cast(Floats, self.F.on(part, done))
-        return part.sums[self.k].curvature(F, cautious=self.cautious)
+        return cast(LossSum, self.total.on(part, done)).curvature(F, cautious=self.cautious)
 
     @property
     def key(self) -> Hashable:
         """Equal for equal scores."""
-        return "bends", self.k, self.cautious, self.F.key
+        return "bends", self.total.key, self.cautious, self.F.key
 
 
 def _values(args: tuple[object, ...], part: Part, done: Done) -> list[object]:

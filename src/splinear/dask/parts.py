@@ -73,6 +73,7 @@ class Part:
         self.read_table: Callable[[], Chunk] | None = None
         self._exact: Part | None = None
         self._scores: list[tuple[bytes, Floats]] = []
+        self._held: tuple[int, Summed] | None = None
 
     @classmethod
     def coded(
@@ -100,6 +101,13 @@ class Part:
         other = copy(self)
         other.sums = [replace(cast(Summed, total), loss=loss, _known=[]) for total in self.sums]
         return other
+
+    def held(self, k: int, loss: Loss) -> Summed:
+        """Return sum number k of a loss whose shared parameters stay; the last one is cached."""
+        if self._held is None or self._held[0] != k or self._held[1].loss is not loss:
+            own = cast(Summed, self.sums[k])
+            self._held = k, replace(own, loss=loss, is_held=True, _known=[])
+        return self._held[1]
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:
         """Return the part with the same codes stored elsewhere."""

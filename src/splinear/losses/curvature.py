@@ -11,7 +11,7 @@ from splinear import _per_row as per_row
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 
-__all__ = ["Coupled", "Curvature", "Diagonal", "Profiled"]
+__all__ = ["Coupled", "Curvature", "Diagonal", "Profiled", "cuts_matrix", "inverse_of"]
 
 
 class Curvature(Protocol):
@@ -211,64 +211,48 @@ class Profiled:
 
     def times(self, V: Floats) -> Floats:
         """Return the product with V (1, n_rows)."""
-        v = V[0]
-        pulled = self._inverse @ self._at_cuts(v)
-        ends = np.concatenate([[0.0], pulled, [0.0]])
+        return self.less(V, inverse_of(self.at_all_cuts, self.barrier) @ self.at_cuts(V))
+
+    def less(self, V: Floats, pulled: Floats) -> Floats:
+        """Return the product with V less that of E with `pulled` (n_cuts,)."""
+        v, ends = V[0], np.concatenate([[0.0], pulled, [0.0]])
         out = (self.lower + self.upper) * v
         out -= self.lower * ends[self.number] + self.upper * ends[self.number + 1]
         return np.asarray(out if self.extra is None else out + self.extra * v)[None]
 
-    def _at_cuts(self, v: Floats) -> Floats:
-        """Return E'v, (n_cuts,)."""
-        n = self.n_levels
+    def at_cuts(self, V: Floats) -> Floats:
+        """Return E'v for V (1, n_rows), (n_cuts,)."""
+        n, v = self.n_levels, V[0]
         of_upper = np.bincount(self.number, self.upper * v, n)[:-1]
         return np.asarray(of_upper + np.bincount(self.number, self.lower * v, n)[1:])
+
+    @cached_property
+    def at_all_cuts(self) -> Floats:
+        """The strengths of all springs at each cut point, (n_cuts,)."""
+        return self.at_cuts(np.ones((1, len(self.lower))))
 
     def springs(self, k: int) -> Floats:
         """Return the strengths with which the rows are tied to cut point k, (n_rows,)."""
         out = np.where(self.number == k, self.upper, 0.0)
         return np.asarray(np.where(self.number == k + 1, self.lower, out))
 
-    @cached_property
+    @property
     def of_cuts(self) -> Floats:
         """M, the second derivatives with respect to the cut points."""
-        M = np.diag(self._at_cuts(np.ones(len(self.lower))))
-        at = np.arange(len(self.barrier))
-        for k, m, sign in (
-            (at, at, 1.0),
-            (at + 1, at + 1, 1.0),
-            (at, at + 1, -1.0),
-            (at + 1, at, -1.0),
-        ):
-            M[k, m] += sign * self.barrier
-        return np.asarray(M, dtype=np.float64)
-
-    @cached_property
-    def _inverse(self) -> Floats:
-        """M^{-1}, by way of the first cut point and the widths after it.
-
-        Of these, one that is tiny keeps its digits. Without any curvature it is 0.
-        """
-        n = self.n_levels - 1
-        if n == 0:
-            return np.zeros((0, 0))
-        at, of_cuts = np.arange(n), self._at_cuts(np.ones(len(self.lower)))
-        H = np.cumsum(of_cuts[::-1])[::-1][np.maximum(at[:, None], at)]
-        H[at[1:], at[1:]] += self.barrier
-        scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), np.finfo(float).tiny))
-        inner = np.linalg.pinv(H * scale[:, None] * scale, rcond=1e-14, hermitian=True)
-        # Sums of widths are cut points.
-        half = np.cumsum(inner * scale[:, None] * scale, axis=0)
-        return np.asarray(np.cumsum(half, axis=1))
+        return cuts_matrix(self.at_all_cuts, self.barrier)
 
     def level(self, V: Floats) -> Floats:
         """Return the constants (1,) to add to V such that times(V) sums to 0 over rows.
 
         Without `extra` all constants do, and this one centers V.
         """
+        along, in_all = self.level_sums(V)
+        return np.array([-along / max(in_all, np.finfo(float).tiny)])
+
+    def level_sums(self, V: Floats) -> Floats:
+        """Return the sums over rows of which `level` is the ratio, (2,)."""
         h = self.diagonal[0] if self.extra is None else self.extra
-        total = max(float(h.sum()), np.finfo(float).tiny)
-        return np.array([-float(h @ V[0]) / total])
+        return np.array([float(h @ V[0]), float(h.sum())])
 
     def total(self) -> Floats:
         """Return the second derivatives with respect to a constant added to the scores, (1, 1)."""
@@ -287,3 +271,32 @@ class Profiled:
             upper=self.upper[numbers] * weights,
             extra=None if self.extra is None else self.extra[numbers] * weights,
         )
+
+
+def cuts_matrix(springs: Floats, barrier: Floats) -> Floats:
+    """Return second derivatives with respect to cut points, given springs and what is between."""
+    M, n = np.diag(springs).astype(np.float64), len(barrier)
+    at = np.arange(n)
+    M[at, at] += barrier
+    M[at + 1, at + 1] += barrier
+    M[at, at + 1] -= barrier
+    M[at + 1, at] -= barrier
+    return M
+
+
+def inverse_of(springs: Floats, barrier: Floats) -> Floats:
+    """Return the inverse of `cuts_matrix`, by way of the first cut point and the widths after it.
+
+    Of these, one that is tiny keeps its digits. Without any curvature it is 0.
+    """
+    n = len(springs)
+    if n == 0:
+        return np.zeros((0, 0))
+    at = np.arange(n)
+    H = np.cumsum(springs[::-1])[::-1][np.maximum(at[:, None], at)]
+    H[at[1:], at[1:]] += barrier
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), np.finfo(float).tiny))
+    inner = np.linalg.pinv(H * scale[:, None] * scale, rcond=1e-14, hermitian=True)
+    # Sums of widths are cut points.
+    half = np.cumsum(inner * scale[:, None] * scale, axis=0)
+    return np.asarray(np.cumsum(half, axis=1))

@@ -7,7 +7,7 @@ margins, which the core computes if it has the loss.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -167,7 +167,10 @@ def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature
         found: Floats = _core.missing_bends(*total.twin, F[0], D[0], h, far, total.n_threads)
         return found
     D = np.clip(D, -total.farthest, total.farthest)
-    rise = total.rise(F, D) if isinstance(total, Summed) else total.each(F + D) - total.each(F)
+    if total.loss.n_shared:
+        rise = cast(Summed, total).rise(F, D)
+    else:
+        rise = total.each(F + D) - total.each(F)
     rise -= np.einsum("ki,ki->i", total.gradient(F), D)
     said = 0.5 * np.einsum("ki,ki->i", curvature.times(D), D)
     squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
@@ -500,7 +503,9 @@ class Summed:
 
 def shared_of(total: LossSum, F: Floats) -> Floats | None:
     """Return the shared parameters of the loss that are best at F; None if it has none."""
-    return total.loss_at(F).shared if isinstance(total, Summed) else None
+    if not total.loss.n_shared:
+        return None
+    return cast(Summed, total).loss_at(F).shared  # or a sum over workers, which has the same
 
 
 def constant_of(total: LossSum) -> float:

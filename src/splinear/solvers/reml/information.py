@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from splinear import _core
@@ -42,7 +44,7 @@ def gather(at: Point) -> Information:
         scatter=at.scatter,
         pair_blocks=at.independent_pair_blocks(),
         pair_slopes=slopes[:, n_of_curves:],
-        shared=at.curvature.of_cuts if isinstance(at.curvature, Profiled) else None,
+        shared=cast(Profiled, at.curvature).of_cuts if at.total.loss.n_shared else None,
     )
 
 
