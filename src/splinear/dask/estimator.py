@@ -106,9 +106,9 @@ class DaskEstimator(AdditiveEstimator):
         """Fit a copy, and take over its fitted attributes."""
         del more
         work, client = self._fresh(), self.client_
+        parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
         if getattr(getattr(given.y, "cat", None), "known", True):  # Dask may not know categories
             recipe = replace(recipe, loss=recipe.loss.knowing(given.y))
-        parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
         steps = Distributed(work, parts, client, draw_seed(self.random_state))
         with steps.in_progress():
             trained, watch = self._learn_in(steps, work, recipe, line)
