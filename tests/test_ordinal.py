@@ -447,6 +447,16 @@ def test_explanations_and_importances(fitted):
         band(fitted, 0, target=3)
 
 
+def test_pictures_say_what_raises_the_level(fitted):
+    plotting = pytest.importorskip("splinear.plotting")
+    display = plotting.CurvesDisplay.from_estimator(fitted, made()[0], target_name="grade")
+    [legend] = display.figure_.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words[:2] == ["raises grade", "lowers grade"]
+    assert "latent scale of grade" in display.figure_.get_supylabel()
+    explain(fitted, made()[0][:1], target_name="grade").plot(0)
+
+
 # -- searches and files ----------------------------------------------------------------------------
 
 
