@@ -311,6 +311,8 @@ class Loss:
         """These parameters; None if they are not known, or if there are none."""
         return None
 
+    left: float = 0.0  # about what better shared parameters would gain
+
     def profiled(self: Self, y: AnyArray, F: Floats, cost: Floats) -> Self:
         """Return the loss with the shared parameters that minimize the sum at scores F.
 

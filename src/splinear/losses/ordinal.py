@@ -47,7 +47,9 @@ FAR = 40.0  # distance of the cut points of a lowest or highest level without ro
 TINY = float(np.finfo(np.float64).tiny)
 LAST_STEP = 1e-7  # of Newton's method for cut points: the error that remains is about its square
 MOST_STEPS, MOST_HALVINGS = 60, 30
-FARTHEST = 5.0  # largest step of a cut point
+FARTHEST = 5.0  # largest first step of a cut point; those after it may be twice as long each
+LONGEST = 100.0  # step where there is hardly any curvature
+LITTLE = 1e-22  # gain per unit of weight that is below rounding
 EDGE = 0.9  # share of the width of a level that a step may take
 ROUNDING = 1e-12  # tolerance of slopes
 WIDEST = 1400.0  # half of it has a finite hyperbolic cosine
@@ -75,6 +77,8 @@ class Ordinal(ClassLoss):
     there : ndarray or None
         The positions of the levels that had rows where the cut points were solved for, such as a
         fold; None for all.
+    left : float
+        About what better cut points would gain: 0 if they were found.
 
     Examples
     --------
@@ -90,6 +94,7 @@ class Ordinal(ClassLoss):
     classes: AnyArray | None = field(default=None, repr=False)
     cut_points: Floats | None = field(default=None, repr=False)
     there: AnyArray | None = field(default=None, repr=False)
+    left: float = field(default=0.0, repr=False)
 
     name = "ordinal"
     link = "ordinal"
@@ -226,12 +231,13 @@ class Ordinal(ClassLoss):
             return levels.derivatives(z, sums_at(self._at(levels.spread(np.cumsum(z)), there)))
 
         first = np.concatenate([known[:1], np.diff(known)])
-        z = _least(first, levels.derivatives(first, sums), derivatives)
-        return self._at(levels.spread(np.cumsum(z)), there)
+        z, left = _least(first, levels.derivatives(first, sums), derivatives, total)
+        return self._at(levels.spread(np.cumsum(z)), there, left)
 
-    def _at(self, cuts: Floats, there: AnyArray) -> Ordinal:
+    def _at(self, cuts: Floats, there: AnyArray, left: float = 0.0) -> Ordinal:
         found = self.with_shared(cuts)
         object.__setattr__(found, "there", there)
+        object.__setattr__(found, "left", left)
         return found
 
     @property
@@ -269,10 +275,10 @@ class Ordinal(ClassLoss):
         if len(levels.there) < 3:
             return 0.0
         N, cuts = levels.weight[1:-1], self._cuts[levels.there[:-1]]
-        p, q = np.cumsum(levels.at_cuts(flows[1]))[:-1] / N, 1.0 / np.expm1(np.diff(cuts))
-        if np.any(p < -ROUNDING * (1.0 + q)):
+        p, widths = np.cumsum(levels.at_cuts(flows[1]))[:-1] / N, np.diff(cuts)
+        if np.any(p < -ROUNDING * (1.0 + _barrier_slope(widths))):
             return np.inf
-        return float(N @ _barrier_gap(np.maximum(p, 0.0), q))
+        return float(N @ _barrier_gap(np.maximum(p, 0.0), widths))
 
     # -- what a score costs ----------------------------------------------------------------------
 
@@ -505,7 +511,7 @@ class _Levels:
         """
         N = self.weight[1:-1]
         gradient = np.cumsum(self.at_cuts(sums[2])[::-1])[::-1].copy()
-        gradient[1:] -= N / np.expm1(z[1:])
+        gradient[1:] -= N * _barrier_slope(z[1:])
         return gradient, _of_widths(self.at_cuts(sums[3]), N * _barrier_curvature(z[1:]))
 
 
@@ -513,24 +519,31 @@ def _least(
     z: Floats,
     at_z: tuple[Floats, Floats],
     derivatives: Callable[[Floats], tuple[Floats, Floats]],
-) -> Floats:
+    unit: float,
+) -> tuple[Floats, float]:
     """Return the first cut point and the widths after it that are best, from z on.
 
-    In these terms even a tiny width keeps its digits.
+    In these terms even a tiny width keeps its digits. The second result is about what is left to
+    gain: 0 unless the steps end before they are small; `unit` is the weight of all rows.
     """
     gradient, hessian = at_z
+    farthest, left = FARTHEST, np.inf
     for _ in range(MOST_STEPS):
         step = -_solved(hessian, gradient)
         scale = np.concatenate([[1.0], np.minimum(z[1:], 1.0)])
+        slope = float(gradient @ step)
+        left = -0.5 * slope
         if np.all(np.abs(step) <= LAST_STEP * scale):
-            return z + step
+            return z + step, 0.0
+        if left <= LITTLE * unit:  # where the sum is flat up to rounding
+            return z, 0.0
         moved = np.abs(np.cumsum(step)).max()
-        share = min(1.0, FARTHEST / moved if moved > 0.0 else 1.0)
+        share = min(1.0, farthest / moved if moved > 0.0 else 1.0)
+        farthest *= 2.0
         shrinking = step[1:] < 0.0
         if shrinking.any():
             room = z[1:][shrinking] / -step[1:][shrinking]
             share = min(share, EDGE * float(room.min()))
-        slope = float(gradient @ step)
         for _ in range(MOST_HALVINGS):
             there = z + share * step
             found = derivatives(there)
@@ -538,7 +551,7 @@ def _least(
                 break
             share *= 0.5
         z, (gradient, hessian) = there, found
-    return z
+    return z, left
 
 
 def _of_margin(m: Floats) -> tuple[Floats, Floats, Floats]:
@@ -560,27 +573,42 @@ def _of_widths(of_cuts: Floats, of_barriers: Floats) -> Floats:
 
 
 def _solved(H: Floats, gradient: Floats) -> Floats:
-    """Return H^{-1} gradient, of a matrix whose entries may differ by many orders."""
-    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), TINY))
+    """Return H^{-1} gradient, of a matrix whose entries may differ by many orders.
+
+    Where it has next to no curvature, as far beyond all rows, steps are at most LONGEST.
+    """
+    H = H + np.diag(np.maximum(np.abs(gradient) / LONGEST - np.diagonal(H), 0.0))
+    there = np.diagonal(H) > 1e-290  # elsewhere there is no slope, either
+    scale = np.where(there, 1.0 / np.sqrt(np.where(there, np.diagonal(H), 1.0)), 0.0)
     inner = H * scale[:, None] * scale
     return np.asarray(scale * np.linalg.lstsq(inner, scale * gradient, rcond=1e-14)[0])
 
 
+def _barrier_slope(widths: Floats) -> Floats:
+    """Return minus the derivative of -log(1 - exp(-width)), 1 / (exp(width) - 1)."""
+    return np.asarray(np.exp(-widths) / np.maximum(-np.expm1(-widths), TINY))
+
+
 def _barrier_curvature(widths: Floats) -> Floats:
     """Return the second derivative of -log(1 - exp(-width))."""
-    return np.asarray(0.25 / np.maximum(np.sinh(0.5 * np.minimum(widths, WIDEST)), TINY) ** 2)
+    return np.asarray(np.exp(-widths) / np.maximum(-np.expm1(-widths), TINY**0.5) ** 2)
 
 
-def _barrier_gap(p: Floats, q: Floats) -> Floats:
-    """Return p log(p / q) - (1 + p) log((1 + p) / (1 + q)), by a series if terms would cancel."""
+def _barrier_gap(p: Floats, widths: Floats) -> Floats:
+    """Return p log(p / q) - (1 + p) log((1 + p) / (1 + q)), q being the slope at the widths.
+
+    It is computed by a series if terms would cancel.
+    """
+    q = _barrier_slope(widths)
     off = p - q
-    small = np.abs(off) < 1e-3 * q
-    d = np.where(small, off, 0.0)
+    small = (np.abs(off) < 1e-3 * q) & (q > 1e-100)
+    d, r = np.where(small, off, 0.0), np.where(small, q, 1.0)
     series = d**2 * (
-        0.5 / (q * (1.0 + q))
-        + d * (1.0 / (1.0 + q) ** 2 - 1.0 / q**2) / 6.0
-        + d**2 * (1.0 / q**3 - 1.0 / (1.0 + q) ** 3) / 12.0
+        0.5 / (r * (1.0 + r))
+        + d * (1.0 / (1.0 + r) ** 2 - 1.0 / r**2) / 6.0
+        + d**2 * (1.0 / r**3 - 1.0 / (1.0 + r) ** 3) / 12.0
     )
-    ratio = np.where(p > 0.0, p, 1.0) / q
-    plain = p * np.log(ratio) - (1.0 + p) * np.log1p(off / (1.0 + q))
+    log_q = -widths - np.log(np.maximum(-np.expm1(-widths), TINY))
+    log_p = np.log(np.where(p > 0.0, p, 1.0))
+    plain = p * (log_p - log_q) - (1.0 + p) * np.log1p(off / (1.0 + q))
     return np.where(small, series, np.maximum(plain, 0.0))

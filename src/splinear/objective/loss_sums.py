@@ -31,6 +31,7 @@ __all__ = [
     "Separable",
     "Summed",
     "constant_of",
+    "left_of",
     "missing_curvature",
     "renewed",
     "shared_of",
@@ -506,6 +507,11 @@ def shared_of(total: LossSum, F: Floats) -> Floats | None:
     if not total.loss.n_shared:
         return None
     return cast(Summed, total).loss_at(F).shared  # or a sum over workers, which has the same
+
+
+def left_of(total: LossSum, F: Floats) -> float:
+    """Return about what better shared parameters of the loss would gain at F; 0 without any."""
+    return cast(Summed, total).loss_at(F).left if total.loss.n_shared else 0.0
 
 
 def constant_of(total: LossSum) -> float:

@@ -13,7 +13,7 @@ from splinear._types import Floats
 from splinear.losses.curvature import Curvature
 from splinear.model.layout import Layout
 from splinear.model.scatter import Scatter
-from splinear.objective.loss_sums import LossSum, missing_curvature, shared_of
+from splinear.objective.loss_sums import LossSum, left_of, missing_curvature, shared_of
 from splinear.objective.problem import Result
 from splinear.objective.rows import RowValues
 from splinear.objective.space import Space, dot
@@ -237,7 +237,8 @@ class Point:
         if not self.space.is_free:
             return 0.0
         slopes = self.space.totals(self.total.gradient(self.F))
-        return float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
+        tilt = float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
+        return tilt + left_of(self.total, self.F)
 
     def results(self, tol: float) -> list[Result]:
         """Return the models of all outputs, with their certificate."""

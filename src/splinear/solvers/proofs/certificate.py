@@ -22,7 +22,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import LossSum, shared_of
+from splinear.objective.loss_sums import LossSum, left_of, shared_of
 from splinear.objective.objective import Objective
 from splinear.objective.problem import Problem, Result, Start, Stopping, stack
 from splinear.objective.space import Space, dot
@@ -280,7 +280,7 @@ def certify_sum(
     # R sums to 0 up to rounding; `tilt` bounds what a change of the intercepts could gain by it.
     tilt = 0.0
     if space.is_free:
-        tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
+        tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F))) + left_of(total, F)
     primal = 0.5 * dot(theta, pull) + total.value(F)
     shared = shared_of(total, F)
     known = [replace(found, shared=shared) for found in results]
