@@ -64,8 +64,12 @@ class PairSearch:
     gain: float | None = None
     has_rows: bool = True
 
-    def report(self, n_kept: int) -> dict[str, int | float | str | None]:
-        """Return all of it as a dict, with a reason if no surfaces are kept."""
+    def report(self, layout: Layout, n_given: int) -> dict[str, int | float | str | None]:
+        """Return all of it as a dict, with a reason if no surfaces are kept.
+
+        `layout` is that of the model, of whose surfaces the user named `n_given`.
+        """
+        n_kept = max(0, sum(group.n_pairs for group in layout.pairs) - n_given)
         return {
             "looked_at": self.n_looked_at,
             "found": self.n_found,
@@ -211,7 +215,7 @@ def _keys(group: PairGroup) -> list[tuple[int, ...]]:
 
 
 def without_flat(
-    data: TrainingSet, chosen: list[Smoothness]
+    data: TrainingSet, chosen: list[Smoothness], asked: Interactions
 ) -> tuple[TrainingSet, list[Smoothness]]:
     """Return the training set and its smoothness without flat surfaces, if "auto" found them.
 
@@ -221,8 +225,7 @@ def without_flat(
 
     The smoothness is that of each problem; a surface stays if it is not flat in all of them.
     """
-    asked = data.interactions
-    if asked is None or asked.n_more is not None:
+    if asked.n_more is not None:
         return data, chosen
     # If REML looked at a sample, all rows have more degrees of freedom, at most in proportion.
     n, pairs = len(data.rows.layout.groups), data.rows.layout.pairs
