@@ -344,6 +344,17 @@ def test_gams(tmp_path):
     assert all(float(line[2]) > 0 and line[3:] == ["-"] * 3 for line in errors[2:] + seconds[2:])
 
 
+def test_quantile(tmp_path):
+    pytest.importorskip("statsmodels", reason="statsmodels is not installed")
+    run("quantile", "--quick", "--output", tmp_path)
+    [(_, _, *lines)] = tables_of((tmp_path / "quantile.md").read_text())
+    assert [line[0] for line in lines[::4]] == ["waves", "skewed", "heavy tails"]
+    for loss, error, crossing, _ in zip(*(lines[m::4] for m in range(4)), strict=True):
+        assert 0.0 < float(loss[3]) < float(loss[5])
+        assert 0.0 < float(error[3]) < float(error[5])
+        assert crossing[3] == "0"
+
+
 def test_smooth_truths(tmp_path):
     run("smooth_truths", "--quick", "--output", tmp_path)
     page = (tmp_path / "smooth_truths.md").read_text()

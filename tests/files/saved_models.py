@@ -22,7 +22,7 @@ from splinear import (
     SplineEmbedding,
     inspection,
 )
-from splinear.losses import NegativeBinomial, Tweedie
+from splinear.losses import NegativeBinomial, Quantile, Tweedie
 from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline
 
 FEW = Spline(n_bins=5)  # pieces, so that posteriors are small
@@ -165,6 +165,8 @@ MADE: dict[str, Callable[[], Case]] = {
     "negative binomial": lambda: regression(
         AdditiveRegressor(FEW, loss=NegativeBinomial()), positive=True
     ),
+    "quantile": lambda: regression(AdditiveRegressor(FEW, loss=Quantile(0.8))),
+    "quantiles": lambda: regression(AdditiveRegressor(FEW, loss=Quantile([0.9, 0.1]))),
     "svr": lambda: regression(AdditiveSVR(warm_start=True, random_state=0, C=1.0)),
     "sparse": lambda: of_sparse(AdditiveSVC(random_state=0, C=1.0)),
     "sparse, log-loss": lambda: of_sparse(AdditiveClassifier(FEW, random_state=0)),
@@ -190,6 +192,8 @@ def expected(name: str) -> dict[str, Any]:
 def answers(model: Any, X: Any) -> dict[str, Any]:
     """Ask a model all that can be asked."""
     asked = ["transform", "predict", "decision_function", "predict_proba", "predict_interval"]
+    if hasattr(model, "loss_") and model.loss_.n_outputs > 1:
+        asked.remove("predict_interval")  # of several quantiles there are none
     out = {name: getattr(model, name)(X) for name in asked if hasattr(model, name)}
     if hasattr(model, "transform"):
         return out | {"names": model.get_feature_names_out()}

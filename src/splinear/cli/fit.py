@@ -89,7 +89,7 @@ def add_fit(app: "typer.Typer") -> None:
         output: o.NewModel,
         target: o.Target = None,
         task: o.Task = None,
-        level: o.Levels = None,
+        order: o.Order = None,
         drop: o.Drop = None,
         weight: o.Weight = None,
         counts: o.Counts = None,
@@ -97,6 +97,7 @@ def add_fit(app: "typer.Typer") -> None:
         interactions: o.Interactions = "0",
         holdout: o.Holdout = 0.0,
         loss: o.Loss = None,
+        level: o.Level = None,
         C: o.WeightOfLosses = None,
         report: o.Report = None,
         seed: o.Seed = 0,
@@ -113,8 +114,8 @@ def add_fit(app: "typer.Typer") -> None:
         with failing_well() as written:
             _check_outputs(output, report, data, force=force)
             pairs = _read_interactions(interactions)
-            wanted = FitOptions(loss, C, pairs, max_memory, seed, tuple(level or ()))
-            task = task or ("ordinal" if level and loss is None else None)
+            wanted = FitOptions(loss, C, pairs, max_memory, seed, level, tuple(order or ()))
+            task = task or ("ordinal" if order and loss is None else None)
             named = Columns(target, drop or [], weight, counts, offset or [])
             reading = Reading(delimiter, number or (), dates or ())
             rows = _read(data, named, reading, wanted, task, holdout)
@@ -158,7 +159,7 @@ def _read(
     if table.shape[1] == 0:
         raise ValueError(f"no column of {path} is left to learn from")
     chosen = task_of(wanted.loss, task, column.task)
-    column.check(chosen, wanted.levels)
+    column.check(chosen, wanted.order)
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
     by_class = chosen != "regression"
     trained = column.weights(holdout, wanted.seed, by_class=by_class)

@@ -38,11 +38,11 @@ Task: TypeAlias = Annotated[
         "first two, inferred from the target."
     ),
 ]
-Levels: TypeAlias = Annotated[
+Order: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--level",
-        help="A level of the target, the lowest first; repeated for all levels. Numbers need none.",
+        help="A level of an ordered target, the lowest first; repeated for all of them. Numbers "
+        "need none."
     ),
 ]
 Drop: TypeAlias = Annotated[
@@ -72,7 +72,13 @@ Loss: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma, tweedie, "
-        "negative_binomial or epsilon_insensitive for numbers; ordinal for levels."
+        "negative_binomial, quantile or epsilon_insensitive for numbers; ordinal for levels."
+    ),
+]
+Level: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="The level of --loss quantile, between 0 and 1; 0.5, the median, by default."
     ),
 ]
 WeightOfLosses: TypeAlias = Annotated[
@@ -113,7 +119,10 @@ Contributions: TypeAlias = Annotated[
 ]
 Class: TypeAlias = Annotated[
     str | None,
-    typer.Option("--class", help="The class whose score to explain; by default the predicted one."),
+    typer.Option(
+        "--class",
+        help="The class whose score to explain (or the level); by default the predicted one.",
+    ),
 ]
 Top: TypeAlias = Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")]
 

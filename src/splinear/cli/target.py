@@ -85,12 +85,12 @@ class TargetColumn:
         if self.is_numeric or self.values.dtype.kind == "b":
             if levels:
                 raise OptionError(
-                    f"--level is for text, and the target {self.name!r} holds numbers, which have "
+                    f"--order is for text, and the target {self.name!r} holds numbers, which have "
                     "an order; leave it out"
                 )
             return
         if not levels:
-            options = " ".join(f"--level {name}" for name in found[:4])
+            options = " ".join(f"--order {name}" for name in found[:4])
             raise OptionError(
                 f"the levels of {self.name!r} are text, which has no order; name them all, the "
                 f"lowest first: {options}{' ...' if len(found) > 4 else ''}"
@@ -98,7 +98,7 @@ class TargetColumn:
         if unknown := [name for name in found if name not in levels]:
             raise OptionError(
                 f"the target {self.name!r} holds {unknown[0]!r}, which is not among the levels of "
-                f"--level: {shown(map(repr, levels))}"
+                f"--order: {shown(map(repr, levels))}"
             )
 
     def weights(self, holdout: float, seed: int, *, by_class: bool) -> Floats:

@@ -126,7 +126,7 @@ class DaskEstimator(AdditiveEstimator):
         work._columns, n_rows = reader.columns, sum(found.n_rows)
         line.say(f"looked at {n_rows:,} rows in {len(given.X):,} partitions, {line.seconds:.1f} s")
         common = common_response(recipe, found)
-        given.check_offset(common.loss.n_outputs)
+        given.check_offset(common.loss.n_offsets)
         sample = steps.sample(found, reader)
         line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)

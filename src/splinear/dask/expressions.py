@@ -21,7 +21,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from splinear._types import Floats, Input
 from splinear.losses.base import Loss
-from splinear.objective.loss_sums import LossSum
 
 if TYPE_CHECKING:
     from splinear.dask.cluster import Cluster
@@ -37,7 +36,6 @@ __all__ = [
     "Node",
     "RowValues",
     "Scores",
-    "Sum",
     "bare",
     "blocks_of",
     "in_all",
@@ -160,60 +158,41 @@ class Call(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Sum(Node):
-    """Sum number k, of a loss with shared parameters if they were solved for over all parts."""
+class Slopes(Node):
+    """The gradient of sum number k with respect to the scores F; see `Part.sum_of`."""
 
     k: int
+    F: Node
     loss: Loss | None = None
 
     def of(self, part: Part, done: Done) -> object:
-        """Return the sum of the part."""
-        del done
-        own = part.sums[self.k]
-        return own if self.loss is None else part.held(self.k, self.loss)
-
-    @property
-    def key(self) -> Hashable:
-        """Equal for equal parameters."""
-        shared = None if self.loss is None else self.loss.shared
-        return self.k if shared is None else (self.k, shared.tobytes())
-
-
-@dataclass(frozen=True, eq=False)
-class Slopes(Node):
-    """The gradient of a sum with respect to the scores F."""
-
-    total: Sum
-    F: Node
-
-    def of(self, part: Part, done: Done) -> object:
         """Return the derivatives."""
-        total = cast(LossSum, self.total.on(part, done))
-        return total.gradient(cast(Floats, self.F.on(part, done)))
+        return part.sum_of(self.k, self.loss).gradient(cast(Floats, self.F.on(part, done)))
 
     @property
     def key(self) -> Hashable:
         """Equal for equal scores."""
-        return self.total.key, self.F.key
+        return self.k, self.F.key, self.loss
 
 
 @dataclass(frozen=True, eq=False)
 class Bends(Node):
-    """The second derivatives of a sum with respect to the scores F."""
+    """The second derivatives of sum number k with respect to the scores F."""
 
-    total: Sum
+    k: int
     F: Node
     cautious: bool = False
+    loss: Loss | None = None
 
     def of(self, part: Part, done: Done) -> object:
         """Return the derivatives."""
         F = cast(Floats, self.F.on(part, done))
-        return cast(LossSum, self.total.on(part, done)).curvature(F, cautious=self.cautious)
+        return part.sum_of(self.k, self.loss).curvature(F, cautious=self.cautious)
 
     @property
     def key(self) -> Hashable:
         """Equal for equal scores."""
-        return "bends", self.total.key, self.cautious, self.F.key
+        return "bends", self.k, self.cautious, self.F.key, self.loss
 
 
 def _values(args: tuple[object, ...], part: Part, done: Done) -> list[object]:
@@ -253,6 +232,10 @@ class RowValues(NDArrayOperatorsMixin):
     ) -> object:
         del types
         return RowValues(self.cluster, Apply(func, tuple(map(bare, args)), kwargs))
+
+    def copy(self) -> RowValues:
+        """Return the array itself: expressions do not change."""
+        return self
 
     def __getitem__(self, key: object) -> RowValues:
         return RowValues(self.cluster, Apply(operator.getitem, (self.node, key)))

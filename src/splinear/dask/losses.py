@@ -13,6 +13,7 @@ from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.dask.cluster import Cluster
 from splinear.dask.expressions import (
+    PART,
     Apply,
     Bends,
     Call,
@@ -21,7 +22,6 @@ from splinear.dask.expressions import (
     Node,
     Scores,
     Slopes,
-    Sum,
     bare,
     blocks_of,
     in_all,
@@ -70,11 +70,11 @@ class RemoteSum(Likened):
 
     def gradient(self, F: Floats) -> Floats:
         """Return the gradient with respect to F."""
-        return row_values(self.cluster, Slopes(self._sum(F), bare(F)))
+        return row_values(self.cluster, Slopes(self.k, bare(F), self._asked(F)))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return the second derivatives at F."""
-        node = Bends(self._sum(F), bare(F), cautious)
+        node = Bends(self.k, bare(F), cautious, self._asked(F))
         kind = RemoteProfiled if self.loss.n_shared else RemoteCurvature
         return kind(self.cluster, node, self.n_outputs)
 
@@ -94,15 +94,12 @@ class RemoteSum(Likened):
         return self._solved[node.key]
 
     def _shared_sums(self, F: Node, loss: Loss) -> Floats:
-        return self.cluster.add_up(Apply(_shared, (Sum(self.k), F, loss)))[0]
+        own = Call(PART, "sum_of", (self.k, None))
+        return self.cluster.add_up(Apply(_shared, (own, F, loss)))[0]
 
     def rise(self, F: Floats, D: Floats) -> Floats:
         """Return what a step D of the scores adds to every term, with parameters that stay."""
-        return row_values(self.cluster, Call(self._sum(F), "rise", (bare(F), bare(D))))
-
-    def _sum(self, F: Floats) -> Sum:
-        """Return the sums of the parts, with the shared parameters that are best at F."""
-        return Sum(self.k, self.loss_at(F) if self.loss.n_shared else None)
+        return row_values(self.cluster, self._called("rise", F, D))
 
     def scatter(self, F: Floats) -> Scatter:
         """Return the sums from which the dispersion follows."""
@@ -123,6 +120,13 @@ class RemoteSum(Likened):
         found = self._at(F, more=more)
         return float(found["gap"]) + self.loss_at(F).shared_gap(found["flows"])
 
+    def exact(self, F: Floats, R: Floats) -> tuple[float, float]:
+        """Return the sum of the losses themselves, and its gap to R."""
+        if self.loss.exact is self.loss:
+            return self.value(F), self.gap(F, R)
+        [both] = self.cluster.add_up(Apply(np.array, (self._called("exact", F, R),)))
+        return float(both[0]), float(both[1])
+
     def best_shift(self, F: Floats) -> Floats:
         """Return the constants (n_outputs,) that minimize the sum when added to F.
 
@@ -133,12 +137,19 @@ class RemoteSum(Likened):
         if self.loss.n_shared:
             return self._shared_shift(F)
         shift = np.zeros(self.n_outputs)
+        if self.loss.surrogate() is not None:  # a kink: passes would have to search for it
+            return shift
         most = np.inf if self.is_quadratic else 1.0
+        low, high = -np.inf, np.inf  # of a single output
         for k in range(MAX_SHIFTS):
             at = self._at(F + shift[:, None] if k else F, with_sums=k > 0)
             step = np.clip(_level_step(at["bends"], at["in_all"]), -most, most)
             if np.abs(step * at["in_all"]).sum() <= LITTLE * abs(float(at["value"])):
                 break
+            if self.n_outputs == 1:  # a step across a kink that is hardly smoothed goes too far
+                low, high = (shift[0], high) if at["in_all"][0] < 0.0 else (low, shift[0])
+                if not low < shift[0] + step[0] < high:
+                    step = np.array([0.5 * (low + high) - shift[0]])
             shift = shift + step
             if np.abs(step).max() <= LAST_SHIFT or np.abs(shift).max() > FARTHEST:
                 break
@@ -164,8 +175,9 @@ class RemoteSum(Likened):
         holds further expressions to add up.
         """
         node: Node = bare(F)
+        slopes = Slopes(self.k, node, self._asked(F))
+        bends, nodes = Bends(self.k, node, loss=self._asked(F)), dict(more or {})
         total = self._sum(F)
-        slopes, bends, nodes = Slopes(total, node), Bends(total, node), dict(more or {})
         known = self.cluster.cached(slopes.key)
         if "value" not in known:
             nodes["value"] = Call(total, "value", (node,))
@@ -184,6 +196,15 @@ class RemoteSum(Likened):
             blocks = {name: own for name, own in found.items() if name.endswith("blocks")}
             self.cluster.cached(Member(bends, "diagonal").key).update(blocks)
         return known
+
+    def _sum(self, F: Floats) -> Node:
+        return Call(PART, "sum_of", (self.k, self._asked(F)))
+
+    def _asked(self, F: Floats) -> Loss | None:
+        """Return a surrogate, or the loss with shared parameters; None for what parts have."""
+        if self.loss.n_shared:
+            return self.loss_at(F)
+        return None if self.loss.exact is self.loss else self.loss
 
     def _called(self, name: str, *args: Floats) -> Node:
         return Call(self._sum(args[0]), name, tuple(map(bare, args)))

@@ -73,7 +73,7 @@ class Part:
         self.read_table: Callable[[], Chunk] | None = None
         self._exact: Part | None = None
         self._scores: list[tuple[bytes, Floats]] = []
-        self._held: tuple[int, Summed] | None = None
+        self._other_sums: dict[int, LossSum] = {}
 
     @classmethod
     def coded(
@@ -99,15 +99,23 @@ class Part:
     def with_loss(self, loss: Loss) -> Part:
         """Return the part with another loss of its sums."""
         other = copy(self)
-        other.sums = [replace(cast(Summed, total), loss=loss, _known=[]) for total in self.sums]
+        other.sums, other._other_sums = [total.by(loss) for total in self.sums], {}
         return other
 
-    def held(self, k: int, loss: Loss) -> Summed:
-        """Return sum number k of a loss whose shared parameters stay; the last one is cached."""
-        if self._held is None or self._held[0] != k or self._held[1].loss is not loss:
-            own = cast(Summed, self.sums[k])
-            self._held = k, replace(own, loss=loss, is_held=True, _known=[])
-        return self._held[1]
+    def sum_of(self, k: int, loss: Loss | None) -> LossSum:
+        """Return sum number k, of another loss unless it is None; the last one is cached.
+
+        A loss with shared parameters keeps them: they are the best ones for all parts.
+        """
+        if loss is None:
+            return self.sums[k]
+        known = self._other_sums.get(k)
+        if known is None or known.loss != loss:
+            known = self.sums[k].by(loss)
+            if loss.n_shared:
+                known = replace(cast(Summed, known), is_held=True)
+            self._other_sums[k] = known
+        return known
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:
         """Return the part with the same codes stored elsewhere."""

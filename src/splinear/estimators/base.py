@@ -77,6 +77,7 @@ from splinear.tables.columns import Columns
 from splinear.tables.device import DeviceTable, on_host, to_cupy_like
 from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
+from splinear.terms.group import Extrapolation
 
 __all__ = ["AdditiveEstimator", "draw_seed", "positive"]
 
@@ -170,7 +171,7 @@ class AdditiveEstimator(Stateful):
                 layout = work._model.layout
             else:
                 seen = work._column_data(data)
-                layout = term_plan(work).place(seen, work._advice(trainer, data))
+                layout = term_plan(work).place(seen, work._advice(trainer, data, response.loss))
                 trainer = work._with_pairs(trainer, seen, layout, data.n_units)
 
             # Code: the rows as the core reads them, within max_memory.
@@ -213,7 +214,7 @@ class AdditiveEstimator(Stateful):
         """Return the checked rows as numbers, and their response."""
         data = read_rows(self, given, columns=columns, numeric=recipe.loss.kind == "number")
         loss, y = recipe.loss.knowing(given.y).read(data.y, data.kept)
-        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
+        offset = check_offset(on_host(given.offset), len(y), loss.n_offsets)
         if merges_copies:
             data = data.without_copies(y, offset)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
@@ -282,9 +283,11 @@ class AdditiveEstimator(Stateful):
         kept = {name: value for name, value in vars(self).items() if not _is_learned(name)}
         self.__dict__ = kept | learned
 
-    def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
+    def _advice(self, trainer: Trainer, data: TrainingTable, loss: Loss) -> Advice:
         """Return the default numbers of pieces and of frequencies."""
         advice = trainer.advice(data.table, data.n_units)
+        if not loss.may_extrapolate:
+            advice = replace(advice, extrapolation=Extrapolation.CONSTANT)
         if getattr(self, "device", "cpu") == "cpu":
             return advice
         return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
@@ -467,8 +470,11 @@ class AdditiveEstimator(Stateful):
             if not gaps or not _core.are_finite(out, n_threads):
                 column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # names the value
             out = to_cupy_like(out, X)
-        known = None if offset is None else check_offset(on_host(offset), *out.shape)
-        return out if known is None else out + np.asarray(known.reshape(out.shape), like=out)
+        if offset is None:
+            return out
+        known = check_offset(on_host(offset), len(out), self._loss.n_offsets)
+        assert known is not None
+        return out + np.asarray(known.reshape(len(out), -1), like=out)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

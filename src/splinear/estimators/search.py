@@ -223,7 +223,7 @@ class Setting:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
         data, response = model._read(replace(given, X=table), recipe)
         columns = model._column_data(data)
-        layout = term_plan(model).place(columns, model._advice(trainer, data))
+        layout = term_plan(model).place(columns, model._advice(trainer, data, response.loss))
         if model._with_pairs(trainer, columns, layout, data.n_units) is not trainer:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
@@ -486,6 +486,10 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
                 raise ValueError(
                     f"PathSearchCV compares models under one loss, and {type(loss).__name__} "
                     f"estimates {', '.join(loss.parameters())} with each model; give it."
+                )
+            if loss.n_problems > 1 and loss.kind == "number":
+                raise ValueError(
+                    "PathSearchCV compares models of one quantile; give the loss a single level."
                 )
             if not found:
                 read, is_for_classes = setting.training, is_classifier(model)

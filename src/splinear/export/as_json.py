@@ -78,6 +78,7 @@ def to_json(
 def as_dict(pieces: ModelPieces) -> Object:
     """Return a model as nested lists and dicts of text and numbers."""
     classes = pieces.classes
+    levels = {} if pieces.levels is None else {"levels": list(pieces.levels)}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -85,7 +86,8 @@ def as_dict(pieces: ModelPieces) -> Object:
         "task": pieces.task,
         "link": pieces.link,
         "classes": None if classes is None else [_plain(label, "class") for label in classes],
-        "cut_points": None if pieces.levels is None else pieces.levels.cut_points.tolist(),
+        "cut_points": None if pieces.grades is None else pieces.grades.cut_points.tolist(),
+        **levels,
         "features": [_feature(feature) for feature in pieces.features],
         "intercept": pieces.intercept.tolist(),
         "base": pieces.base.tolist(),

@@ -62,8 +62,8 @@ class Outputs:
         graph = self.graph
         if self.pieces.link == "softmax":
             return graph.add("Softmax", self.scores, axis=1)
-        if self.pieces.levels is not None:
-            return self._of_levels(self.pieces.levels)
+        if self.pieces.grades is not None:
+            return self._of_levels(self.pieces.grades)
         if self.pieces.task == "multilabel":
             return graph.add("Sigmoid", self.scores)
         both = graph.joined([graph.add("Neg", self.scores), self.scores])
@@ -79,7 +79,7 @@ class Outputs:
         return graph.add("Mul", graph.add("Mul", above, below), share)
 
     def mean(self) -> str:
-        """Return the predicted numbers, (N, 1), in double precision."""
+        """Return the predicted numbers, (N, n_outputs), in double precision."""
         graph = self.graph
         if self.pieces.link == "identity":
             return self.scores
@@ -218,7 +218,7 @@ def _outputs(
 
     n: list[str | int] = ["N"]
     if pieces.task == "regression":
-        give("prediction", found.mean(), n, 1)
+        give("prediction", found.mean(), *((n, 1) if one else ([*n, pieces.n_outputs], None)))
     else:
         labels = [*n, pieces.n_outputs] if pieces.task == "multilabel" else n
         label = _free("label", taken)

@@ -391,8 +391,10 @@ class ModelPieces:
     intercept : ndarray of shape (n_outputs,)
     terms : tuple
         Curves in the order of the columns, then surfaces.
-    levels : OrderedLevels or None
-        How levels follow from the score, if they are ordered.
+    levels : tuple of float or None
+        Those of several quantiles, one per output; otherwise None.
+    grades : OrderedLevels or None
+        How ordered levels follow from the score.
     """
 
     estimator: str
@@ -402,7 +404,8 @@ class ModelPieces:
     features: tuple[Feature, ...]
     intercept: Floats
     terms: tuple[TermPieces, ...]
-    levels: OrderedLevels | None = None
+    levels: tuple[float, ...] | None = None
+    grades: OrderedLevels | None = None
 
     @property
     def n_outputs(self) -> int:

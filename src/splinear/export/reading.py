@@ -17,7 +17,7 @@ from splinear.export.pieces import (
     SurfaceTerm,
     TermPieces,
 )
-from splinear.inspection.naming import feature_names
+from splinear.inspection.naming import feature_names, labels_of
 from splinear.losses import Ordinal
 from splinear.losses.base import Link, Loss, Task
 from splinear.model.fitted import FittedPair, FittedTerm
@@ -48,7 +48,10 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
         features=tuple(_feature(model, j, name) for j, name in enumerate(names)),
         intercept=np.asarray(model.intercept_, dtype=np.float64),
         terms=tuple(terms),
-        levels=_ordered_levels(model._loss),
+        levels=tuple(labels_of(model))
+        if task == "regression" and model._loss.n_outputs > 1
+        else None,
+        grades=_ordered_levels(model._loss),
     )
 
 

@@ -145,6 +145,8 @@ class _Query:
     def returned(self) -> dict[str, str]:
         """Return the columns of scores, probabilities and predictions."""
         task, classes = self.pieces.task, self.pieces.classes
+        if self.pieces.levels is not None:
+            return {f"prediction_{level:g}": f"s{k}" for k, level in enumerate(self.pieces.levels)}
         if classes is None:
             return {"score": "s0", "prediction": self._mean()}
         if task == "binary":
@@ -154,8 +156,8 @@ class _Query:
                 out["probability"] = _logistic("s0")
             case = f"CASE WHEN s0 > 0e0 THEN {second} WHEN s0 <= 0e0 THEN {first} END"
             return out | {"prediction": case}
-        if self.pieces.levels is not None:
-            return self._of_levels(self.pieces.levels, classes)
+        if self.pieces.grades is not None:
+            return self._of_levels(self.pieces.grades, classes)
         out = {f"score_{label}": f"s{k}" for k, label in enumerate(classes)}
         if self.has_probabilities:
             total = added([f"e{k}" for k in range(len(classes))])

@@ -10,6 +10,7 @@ from splinear.losses.logistic import Logistic
 from splinear.losses.negative_binomial import NegativeBinomial
 from splinear.losses.ordinal import Ordinal
 from splinear.losses.poisson import Poisson
+from splinear.losses.quantile import Quantile
 from splinear.losses.softmax import Softmax
 from splinear.losses.squared_error import SquaredError
 from splinear.losses.squared_hinge import SquaredHinge
@@ -24,6 +25,7 @@ __all__ = [
     "NegativeBinomial",
     "Ordinal",
     "Poisson",
+    "Quantile",
     "Softmax",
     "SquaredError",
     "SquaredHinge",
@@ -41,6 +43,7 @@ LOSSES: dict[str, type[Loss]] = {
         NegativeBinomial,
         Ordinal,
         Poisson,
+        Quantile,
         Softmax,
         SquaredError,
         SquaredHinge,

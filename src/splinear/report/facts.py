@@ -82,8 +82,8 @@ def _target(content: Content) -> Fact:
         return Fact("Target", content.target_name, f"a number; loss: {title}")
     names = [shortened(name, 24) for name in content.class_names]
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    if content.pieces.levels is not None:
-        cuts = ", ".join(number(float(cut), 3) for cut in content.pieces.levels.cut_points[:12])
+    if content.pieces.grades is not None:
+        cuts = ", ".join(number(float(cut), 3) for cut in content.pieces.grades.cut_points[:12])
         more = ", ..." if len(names) > 13 else ""
         return Fact("Target", listed, f"{len(names)} ordered levels; cut points: {cuts}{more}")
     what = "labels" if content.pieces.task == "multilabel" else "classes"
