@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from splinear import _core
+from splinear.terms import Varying
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
@@ -294,6 +295,17 @@ def test_several_classes(tmp_path):
     assert all(float(line[2].rstrip("%")) > 90 for line in lines)
 
 
+def test_ordered_levels(tmp_path):
+    run("levels", "--quick", "--output", tmp_path)
+    page = (tmp_path / "levels.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert [line[1] for line in lines] == [
+        "AdditiveOrdinal", "AdditiveClassifier", "AdditiveRegressor"
+    ]  # fmt: skip
+    assert float(lines[0][3]) < float(lines[1][3])  # ranked probability scores
+    assert page.count("(bar: ") == 1
+
+
 def test_reml(tmp_path):
     run("reml", "--quick", "--threads", "1", "--output", tmp_path)
     page = (tmp_path / "reml.md").read_text()
@@ -355,6 +367,24 @@ def test_smooth_truths(tmp_path):
         assert float(rmse[3]) == pytest.approx(both, rel=0.015)  # 50,000 rows: 5 deviations
         assert rmse[4:] == error[4:] == ["-", "-"]
     assert page.count("not measured") == 6
+
+
+def test_varying(tmp_path):
+    run("varying", "--quick", "--output", tmp_path)
+    page = (tmp_path / "varying.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert [line[2] for line in lines] == 4 * ["error", "seconds"]
+    assert all(0.0 < float(line[3]) < float(line[4]) for line in lines[::2])
+    assert page.count("not measured") == 4
+
+
+@pytest.mark.parametrize("kind", ["slope", "logistic", "curve per level", "random slopes"])
+def test_errors_of_varying_coefficients_are_those_of_mgcv(kind):
+    """On average over ten tables of 400 rows; mgcv's are recorded in the benchmark."""
+    _, names = run("varying", run_name="loaded")
+    tables = [names["draw"](kind, 400, seed) for seed in range(10)]
+    ours = [names["fit"](kind, rows, Varying())[0] for rows in tables]
+    assert np.mean(ours) < 1.05 * names["RECORDED"][kind, 400][0]
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from splinear import (
     AdditiveClassifier,
+    AdditiveOrdinal,
     AdditiveRegressor,
     AdditiveSVC,
     AdditiveSVR,
@@ -22,7 +23,7 @@ from splinear import (
     inspection,
 )
 from splinear.losses import NegativeBinomial, Quantile, Tweedie
-from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline
+from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline, Varying
 
 FEW = Spline(n_bins=5)  # pieces, so that posteriors are small
 
@@ -125,6 +126,18 @@ def pairs() -> Case:
     return model.fit(X, y > 0), X
 
 
+def varying(labels: bool = False) -> Case:
+    X, y = frame()
+    X = X[["age", "größe", "text", "maybe"]]
+    terms = {
+        ("age", "größe"): Varying(),
+        ("text", "größe"): Varying(Category(unseen="error")),
+        ("age", "maybe"): Varying(Spline(n_bins=4)),
+    }
+    model = AdditiveClassifier(terms=terms, curve=FEW, random_state=0)
+    return model.fit(X, np.column_stack([y > 0, y > 1]) if labels else y > 0), X
+
+
 def embedding(transformer: Any) -> Case:
     X, _ = numbers()
     return transformer.fit(pd.DataFrame(X, columns=list("abcd"))), pd.DataFrame(
@@ -147,10 +160,16 @@ MADE: dict[str, Callable[[], Case]] = {
     "floats": lambda: binary(None, -1.0, 0.0, 2.0**60),
     "small types": lambda: binary(AdditiveSVC(random_state=0, C=1.0), 1, 2, 3, dtype=np.int8),
     "three classes": lambda: binary(None, "a", "b", "c"),
+    "ordered levels": lambda: binary(
+        AdditiveOrdinal(FEW, levels=["low", "mid", "top"], random_state=0), "top", "mid", "low"
+    ),
+    "ordered numbers": lambda: binary(AdditiveOrdinal(FEW, random_state=0), 1, 2, 3, 4),
     "labels": lambda: labels(AdditiveClassifier(FEW, random_state=0)),
     "labels of SVC": lambda: labels(AdditiveSVC(random_state=0, C=1.0)),
     "frame": from_frame,
     "pairs": pairs,
+    "varying": varying,
+    "varying, labels": lambda: varying(labels=True),
     "shaped": shaped,
     "many terms": many_terms,
     "squared error": lambda: regression(AdditiveRegressor(FEW, random_state=0), gaps=True),

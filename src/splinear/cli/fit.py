@@ -96,6 +96,7 @@ def add_fit(app: "typer.Typer") -> None:
         output: o.NewModel,
         target: o.Target = None,
         task: o.Task = None,
+        order: o.Order = None,
         drop: o.Drop = None,
         weight: o.Weight = None,
         counts: o.Counts = None,
@@ -120,7 +121,8 @@ def add_fit(app: "typer.Typer") -> None:
         with failing_well() as written:
             _check_outputs(output, report, data, force=force)
             pairs = _read_interactions(interactions)
-            wanted = FitOptions(loss, C, pairs, max_memory, seed, level)
+            wanted = FitOptions(loss, C, pairs, max_memory, seed, level, tuple(order or ()))
+            task = task or ("ordinal" if order and loss is None else None)
             named = Columns(target, drop or [], weight, counts, offset or [])
             reading = Reading(delimiter, number or (), dates or ())
             rows = _read(data, named, reading, wanted, task, holdout)
@@ -166,13 +168,13 @@ def _read(
     if table.shape[1] == 0:
         raise ValueError(f"no column of {path} is left to learn from")
     chosen = task_of(wanted.loss, task, column.task)
-    column.check(chosen)
+    column.check(chosen, wanted.order)
     if wanted.loss in NUMBER_LOSSES:
         column.check_allowed(NUMBER_LOSSES[wanted.loss]())
     n_classes = len(column.counts) if chosen == "classification" else 1
     check_offsets(named.offset, n_classes if n_classes > 2 else 1)
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
-    by_class = chosen == "classification"
+    by_class = chosen != "regression"
     trained = column.weights(holdout, wanted.seed, by_class=by_class)
     data = Data(table, column, chosen, trained, weights, counts, offset)
     _say_rows(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
@@ -64,7 +65,7 @@ class DaskEstimator(AdditiveEstimator):
 
         Returns
         -------
-        estimator : AdditiveClassifier, AdditiveRegressor or AdditiveSVC
+        estimator : AdditiveClassifier, AdditiveOrdinal, AdditiveRegressor or AdditiveSVC
         """
         params = self.get_params(deep=False)
         params.pop("client")
@@ -106,6 +107,8 @@ class DaskEstimator(AdditiveEstimator):
         with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
             work, client = self._fresh(), self.client_
             parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
+            if getattr(getattr(given.y, "cat", None), "known", True):  # Dask may not know them
+                recipe = replace(recipe, loss=recipe.loss.knowing(given.y))
             seed = draw_seed(self.random_state)
             steps = Distributed(work, parts, client, seed, by_content=recipe.trainer.merges_copies)
             with steps.in_progress():
@@ -128,8 +131,9 @@ class DaskEstimator(AdditiveEstimator):
         sample = steps.sample(found, reader)
         line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
-        layout = term_plan(work).place(columns, trainer.advice(sample.table, float(n_rows)))
-        trainer = work._with_pairs(trainer, columns, layout, float(n_rows))
+        advice = trainer.advice(sample.table, float(n_rows))
+        layout = term_plan(work).place(columns, advice)
+        trainer = work._with_pairs(trainer, columns, layout, advice, float(n_rows))
         trainer = work._settled(trainer, partial(steps.sample_here, sample, layout, common))
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
         line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")
@@ -237,7 +241,9 @@ def lazily(model: AdditiveEstimator, name: str, X: Input, offset: Input) -> da.A
 def _example(model: AdditiveEstimator, name: str) -> AnyArray:
     """Return the prediction for no rows, which has the right type and shape."""
     loss, scores = model._loss, np.zeros((0, model._model.n_outputs))
-    made = {"predict": "predict", "decision_function": "decision"}.get(name, "probabilities")
+    made = {
+        "predict": "predict", "decision_function": "decision", "predict_latent": "decision"
+    }.get(name, "probabilities")  # fmt: skip
     return np.asarray(getattr(loss, made)(scores))
 
 

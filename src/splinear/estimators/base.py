@@ -36,6 +36,7 @@ from splinear.estimators.trainer import (
     Trainer,
     starts_like,
     starts_of,
+    with_shared,
 )
 from splinear.losses.base import Loss
 from splinear.losses.checking import check_loss
@@ -71,6 +72,7 @@ from splinear.solvers.pairs.interactions import (
     read_interactions,
 )
 from splinear.solvers.proofs.certificate import fine_enough
+from splinear.solvers.reml.smoothness import in_parts
 from splinear.tables.checks import check_offset, column_ranges, feature_label
 from splinear.tables.columns import Columns
 from splinear.tables.device import DeviceTable, on_host, to_cupy_like
@@ -170,8 +172,9 @@ class AdditiveEstimator(Stateful):
                 layout = work._model.layout
             else:
                 seen = work._column_data(data)
-                layout = term_plan(work).place(seen, work._advice(trainer, data, response.loss))
-                trainer = work._with_pairs(trainer, seen, layout, data.n_units)
+                advice = work._advice(trainer, data, response.loss)
+                layout = term_plan(work).place(seen, advice)
+                trainer = work._with_pairs(trainer, seen, layout, advice, data.n_units)
 
             # Code: the rows as the core reads them, within max_memory.
             plan = work._plan_memory(data, layout, response, trainer)
@@ -212,7 +215,7 @@ class AdditiveEstimator(Stateful):
     ) -> tuple[TrainingTable, Response]:
         """Return the checked rows as numbers, and their response."""
         data = read_rows(self, given, columns=columns, numeric=recipe.loss.kind == "number")
-        loss, y = recipe.loss.read(data.y, data.kept)
+        loss, y = recipe.loss.knowing(given.y).read(data.y, data.kept)
         offset = check_offset(on_host(given.offset), len(y), loss.n_offsets)
         if merges_copies:
             data = data.without_copies(y, offset)
@@ -291,11 +294,16 @@ class AdditiveEstimator(Stateful):
         return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
 
     def _with_pairs(
-        self, trainer: Trainer, data: ColumnData, layout: Layout, n_units: float
+        self,
+        trainer: Trainer,
+        data: ColumnData,
+        layout: Layout,
+        advice: Advice,
+        n_units: float,
     ) -> Trainer:
         """Return the trainer of the surfaces that are asked for in addition to curves, if any."""
         request = getattr(self, "interactions", 0)
-        asked = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
+        asked = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout), advice)
         if asked is None:
             return trainer
         if not isinstance(trainer, NewtonTrainer):
@@ -303,7 +311,10 @@ class AdditiveEstimator(Stateful):
                 f"{type(self).__name__} has no surfaces over pairs of features; AdditiveClassifier "
                 "and AdditiveRegressor have."
             )
-        return replace(trainer, asked=replace(asked, n_units=n_units))
+        varying = asked.varying
+        if trainer.merges_copies:  # smoothness is chosen
+            varying = tuple(map(in_parts, varying))
+        return replace(trainer, asked=replace(asked, n_units=n_units, varying=varying))
 
     def _column_data(self, data: TrainingTable) -> ColumnData:
         """Return the ranges, levels and weights of all columns, from which terms are placed."""
@@ -400,7 +411,8 @@ class AdditiveEstimator(Stateful):
 
     def _store(self, trained: Trained, *, in_haste: bool = False) -> None:
         """Set the fitted attributes."""
-        data, results = trained.data, trained.results
+        data = trained.data
+        loss, results = with_shared(data.loss, trained.results)
         rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
         weights = data.weighted.weights
@@ -408,7 +420,7 @@ class AdditiveEstimator(Stateful):
             rows, parameters, weights, self._n_threads(), in_haste=in_haste
         )
         layouts = tuple(own.with_moments_of(layout) for own in trained.layouts)
-        self._show(Model(layout, parameters, intercept, layouts), data.loss, trained.edf)
+        self._show(Model(layout, parameters, intercept, layouts), loss, trained.edf)
         self._duals = trained.duals
         self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations

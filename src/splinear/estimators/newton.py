@@ -192,7 +192,7 @@ class NewtonTrainer:
         """Return what became of a search for pairs, given the layout of the model."""
         if search is None or self.asked is None:
             return None
-        return search.report(layout, len(self.asked.given))
+        return search.report(layout, len(self.asked.given) + len(self.asked.varying))
 
     def _information(
         self,

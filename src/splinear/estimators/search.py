@@ -31,7 +31,7 @@ from splinear._warning import warn
 from splinear.estimators.base import AdditiveEstimator, positive
 from splinear.estimators.live import SearchLine
 from splinear.estimators.reading import Given, TrainingTable, term_plan
-from splinear.estimators.trainer import Trainer
+from splinear.estimators.trainer import Trainer, with_shared
 from splinear.model.additive import Model
 from splinear.objective.problem import Result, Stopping, stack
 from splinear.objective.running import one_blas_thread, side_by_side, thread_count
@@ -223,8 +223,9 @@ class Setting:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
         data, response = model._read(replace(given, X=table), recipe)
         columns = model._column_data(data)
-        layout = term_plan(model).place(columns, model._advice(trainer, data, response.loss))
-        if model._with_pairs(trainer, columns, layout, data.n_units) is not trainer:
+        advice = model._advice(trainer, data, response.loss)
+        layout = term_plan(model).place(columns, advice)
+        if model._with_pairs(trainer, columns, layout, advice, data.n_units) is not trainer:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
                 "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "
@@ -272,7 +273,8 @@ class Setting:
         layout = self.training_set.rows.layout
         try:
             for k, results in enumerate(path):
-                scored._show(Model(layout, *stack(results)), self.training_set.loss)
+                loss, own = with_shared(self.training_set.loss, results)
+                scored._show(Model(layout, *stack(own)), loss)
                 scores[k] = scorer(scored, X, y, **options)
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)

@@ -31,7 +31,9 @@ from splinear.model.factoring import freedom_alone, pair_variances
 from splinear.model.information import Information, Thinned, reached
 from splinear.model.surface_posterior import SurfacePosterior
 from splinear.model.term_block import TermBlock
+from splinear.model.varying_posterior import VaryingPosterior, curve_posteriors
 from splinear.terms.group import TermGroup
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["MOST_PARAMETERS", "JointPosterior", "is_too_large", "joint_posteriors"]
 
@@ -44,7 +46,10 @@ LEAST_EIGENVALUE = 1e-10  # relative to the largest; smaller ones count as 0
 
 @dataclass(eq=False)
 class _Node:
-    """One term of one output, or an intercept (block None), and its rows in `coupling`."""
+    """One term of one output, or an intercept (block None), and its rows in `coupling`.
+
+    In place of an intercept there may be shared parameters, which have several rows.
+    """
 
     at: slice
     block: TermBlock | None
@@ -83,13 +88,19 @@ class JointPosterior:
     @property
     def _freedom_of_others(self) -> float:
         """Effective degrees of freedom of intercepts, surfaces, and terms without a covariance."""
-        freedom = self.share * len(self.outputs)
+        freedom = self.share * sum(len(own) for own in self.information.of_intercepts)
         for of_output in self.information.blocks:
             for curves, own in zip(self.model.layout.groups, of_output, strict=True):
                 if is_too_large(curves):
                     freedom += self.share * freedom_alone(curves, own)
-        for blocks in self.information.pair_blocks:
-            for group, own in zip(self.model.layout.pairs, blocks, strict=True):
+        for k, blocks in enumerate(self.information.pair_blocks):
+            for g, (group, own) in enumerate(zip(self.model.layout.pairs, blocks, strict=True)):
+                if isinstance(group, VaryingGroup):
+                    found = self._curves_of_varying[k].get(g)
+                    alone_freedom = freedom_alone(group.curve, group.blocks_of_curves(own))
+                    own_freedom = sum(curve.edf for curve in found) if found else alone_freedom
+                    freedom += self.share * own_freedom
+                    continue
                 alone = group.with_held(None)  # functions shared with a curve are counted there
                 share = 1.0 - alone.precision * pair_variances(alone, own)
                 freedom += self.share * float(np.clip(share, 0.0, 1.0)[alone.used].sum())
@@ -120,7 +131,9 @@ class JointPosterior:
         """Return the posterior of the curve of one term."""
         return self._curves[block.output][block.feature].under(self.noise)
 
-    def surface(self, pair: tuple[int, int], output: int) -> SurfacePosterior | None:
+    def surface(
+        self, pair: tuple[int, int], output: int
+    ) -> SurfacePosterior | VaryingPosterior | None:
         """Return the posterior of the surface over two features; None if there is none.
 
         Classes count as independent: variances of surfaces minus their mean over classes are sums
@@ -130,7 +143,9 @@ class JointPosterior:
             self._surfaces[pair, output] = self._make_surface(pair, output)
         return self._surfaces[pair, output]
 
-    def _make_surface(self, pair: tuple[int, int], output: int) -> SurfacePosterior | None:
+    def _make_surface(
+        self, pair: tuple[int, int], output: int
+    ) -> SurfacePosterior | VaryingPosterior | None:
         layout, k = self.model.layout, output - self.outputs[0]
         parameters = layout.split_pairs(self.model.parameters)
         no_curves = np.zeros((len(self.outputs), layout.n_of_curves))
@@ -138,6 +153,9 @@ class JointPosterior:
         for g, group in enumerate(layout.pairs):
             for p, features in enumerate(group.features):
                 if tuple(sorted(features.tolist())) == pair and group.used[p].any():
+                    if isinstance(group, VaryingGroup):
+                        curves = self._curves_of_varying[k].get(g)
+                        return VaryingPosterior(group, curves, self.noise) if curves else None
                     own = group.of_features(np.array([p])).with_held(None)
                     [table] = own.tables(parameters[g][output, [p]])
                     H = self.information.pair_blocks[k][g][p]
@@ -145,7 +163,26 @@ class JointPosterior:
         return None
 
     @cached_property
-    def _surfaces(self) -> dict[tuple[tuple[int, int], int], SurfacePosterior | None]:
+    def _curves_of_varying(self) -> list[dict[int, list[CurvePosterior]]]:
+        """The posteriors of varying coefficients, by output and group, unless too large."""
+        layout, n = self.model.layout, self.model.layout.n_of_curves
+        out: list[dict[int, list[CurvePosterior]]] = []
+        for k, output in enumerate(self.outputs):
+            flat = np.concatenate([np.zeros(n), self.information.pair_slopes[k]])
+            slopes = layout.split_pairs(flat)
+            parameters = layout.split_pairs(self.model.parameters[output])
+            own = {}
+            for g, group in enumerate(layout.pairs):
+                if isinstance(group, VaryingGroup) and not is_too_large(group.curve):
+                    bands = self.information.pair_blocks[k][g][0]
+                    own[g] = curve_posteriors(group, bands, parameters[g][0], slopes[g][0])
+            out.append(own)
+        return out
+
+    @cached_property
+    def _surfaces(
+        self,
+    ) -> dict[tuple[tuple[int, int], int], SurfacePosterior | VaryingPosterior | None]:
         """The surface posteriors computed so far."""
         return {}
 
@@ -189,12 +226,12 @@ class JointPosterior:
         """All terms and intercepts, each with its rows in `coupling`."""
         n = len(self.coupling) // len(self.outputs)
         out = []
-        for k in range(len(self.outputs)):
+        for k, of_intercept in enumerate(self.information.of_intercepts):
             for block in self.blocks:
                 if block.output == k:
                     at = slice(k * n + block.thinned.start, k * n + block.thinned.stop)
                     out.append(_Node(at, block))
-            out.append(_Node(slice((k + 1) * n - 1, (k + 1) * n), None))
+            out.append(_Node(slice((k + 1) * n - len(of_intercept), (k + 1) * n), None))
         return out
 
     @cached_property
@@ -228,7 +265,7 @@ class JointPosterior:
         if node.block is not None:
             return node.block.own
         k = node.at.start * len(self.outputs) // len(self.coupling)
-        return np.array([[self.information.totals[k]]])
+        return np.asarray(self.information.of_intercepts[k])
 
     @cached_property
     def covariance(self) -> Floats:
@@ -243,12 +280,15 @@ class JointPosterior:
         return np.asarray((G + G.T) / 2.0)
 
     @property
-    def intercepts(self) -> list[tuple[slice, float]]:
-        """The row of every intercept in `coupling`, and its variance over phi given all terms."""
+    def intercepts(self) -> list[tuple[slice, Floats]]:
+        """The rows of every intercept in `coupling`, and its variance over phi given all terms.
+
+        The variance is a matrix, (1, 1) unless there are shared parameters in its place.
+        """
         firm = FIRM if len(self.outputs) > 1 else 0.0
-        totals = np.maximum(self.information.totals, np.finfo(float).tiny)
         places = [node.at for node in self.nodes if node.block is None]
-        return list(zip(places, (1.0 / ((1.0 + firm) * totals)).tolist(), strict=True))
+        unknown = [_inverse((1.0 + firm) * own) for own in self.information.of_intercepts]
+        return list(zip(places, unknown, strict=True))
 
     def _shared(self, node: _Node) -> Floats:
         """Return C_j. G C_.j: the information on a term that is lost to the other terms."""
@@ -272,7 +312,9 @@ class JointPosterior:
             return np.nan
         at, curve = block.thinned, block.projection @ block.free_parameters
         n_left = n_rows - (n - len(curve))
-        centered = C[at, at] - np.outer(C[at, -1], C[at, -1]) / C[-1, -1]
+        ends = self.nodes[-1].at.start - self.nodes[-1].at.stop  # rows of the intercept
+        tie = C[at, ends:].sum(axis=1)
+        centered = C[at, at] - np.outer(tie, tie) / C[ends:, ends:].sum()
         in_all = float(curve @ centered @ curve)
         if not in_all > 0.0 or n_left <= 0:
             return np.nan
@@ -325,6 +367,13 @@ def joint_posteriors(model: Model, kept: Sequence[Information]) -> list[JointPos
         out.append(JointPosterior(own, information, outputs))
         first = outputs.stop
     return out
+
+
+def _inverse(A: Floats) -> Floats:
+    """Return the inverse of a small matrix; of one number, it is never infinite."""
+    if len(A) == 1:
+        return np.asarray(1.0 / np.maximum(A, np.finfo(float).tiny))
+    return np.asarray(np.linalg.pinv(A, hermitian=True))
 
 
 def _root(A: Floats, power: float) -> Floats:
