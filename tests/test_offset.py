@@ -662,7 +662,7 @@ def test_offsets_in_many_forms():
         (pd.array([1, None, *range(8)], dtype="Int64"), r"offset contains NaN \(first in row 1\)"),
         (np.ma.MaskedArray(np.zeros(10), np.arange(10) == 5), r"NaN \(first in row 5\)"),
         (np.full(10, 1e31), r"offset must be at most 1e\+30 in absolute value"),
-        (["a"] * 10, "offset must hold numbers; got"),
+        (["a"] * 10, "offset must hold numbers; got 'a'"),
         (np.zeros(10, dtype=complex), "offset must hold numbers"),
         (np.zeros(10, dtype="M8[D]"), "offset must hold numbers"),
     ],

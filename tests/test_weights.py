@@ -270,10 +270,10 @@ def test_balanced_classes_count_repeats():
         ([1, np.nan, *[1] * 8], r"got nan in row 1"),
         ([1] * 9, r"counts must have one value per row, 10; got \(9,\)"),
         ([0] * 10, r"All counts are 0"),
-        (["a"] * 10, r"counts must hold numbers; got .*'a'"),
-        (["2"] * 10, r"counts must hold numbers; got .*'2'"),
+        (["a"] * 10, r"counts must hold numbers; got 'a'"),
+        (["2"] * 10, r"counts must hold numbers; got '2'"),
         (np.array(["2020-01-01"] * 10, dtype="M8[D]"), r"counts must hold numbers; got .*2020-01"),
-        (np.full(10, 1j), r"counts must hold numbers; got .*1j"),
+        (np.full(10, 1j), r"counts must hold numbers; got 1j"),
         ([1, None, *[1] * 8], r"got nan in row 1"),
         (pd.Series([1, pd.NA, *[1] * 8], dtype="Int64"), r"got nan in row 1"),
         ([1e300] * 10, r"counts add up to 1e\+301 observations.*2\*\*53"),
@@ -401,6 +401,20 @@ def test_groups_may_have_any_names():
         AdditiveClassifier().fit(X, y, groups=names)
     with pytest.raises(ValueError, match=r"groups must have one value per row, 720; got \(719,\)"):
         AdditiveClassifier().fit(X, y, groups=groups[1:])
+
+
+@pytest.mark.parametrize("estimator", [AdditiveClassifier, AdditiveRegressor])
+@pytest.mark.parametrize("group", [0, "a", True])
+def test_rows_that_are_all_of_one_group_say_nothing_of_others(estimator, group):
+    """Intervals would be of no width."""
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    with pytest.raises(ValueError, match="groups names the same group in all 10 rows"):
+        estimator().fit(X, y, groups=[group] * 10)
+
+
+def test_the_only_row_is_a_group():
+    model = AdditiveRegressor().fit([[1.0]], [2.0], groups=["a"])
+    assert model.predict([[1.0]]) == [2.0]
 
 
 def test_rows_of_a_group_are_held_out_together():

@@ -95,7 +95,9 @@ def test_measures_are_of_rows_that_were_held_out(train, customers, invoke, tmp_p
     fitted = splinear.load(path)
     again = AdditiveClassifier(random_state=3).fit(X.iloc[kept], y.iloc[kept])
     P, y_held = fitted.predict_proba(X.iloc[held]), y.iloc[held]
-    np.testing.assert_allclose(P, again.predict_proba(X.iloc[held]), atol=1e-2)
+    # The command gives weight 0 to rows held out. Both are within the gap of tol = 1e-3, which
+    # leaves so much of a probability open; with tol = 1e-6 they are equal to the last bit.
+    np.testing.assert_allclose(P, again.predict_proba(X.iloc[held]), atol=5e-3)
     expected = {
         "Accuracy": f"{accuracy_score(y_held, fitted.predict(X.iloc[held])):.1%}",
         "Area under ROC": f"{roc_auc_score(y_held == 'yes', P[:, 1]):.3f}",
@@ -218,7 +220,7 @@ def test_rows_without_a_target_are_left_out(customers, invoke, tmp_path):
         assert ("90 without a target are left out" in done.stdout) == (name == "gaps")
     X = customers.drop(columns=["name", "spent", "churn"])
     first, second = (fitted.predict_proba(X) for fitted in models)
-    np.testing.assert_allclose(first, second, atol=1e-2)
+    np.testing.assert_allclose(first, second, atol=5e-3)  # within the gap of tol, as above
 
 
 def test_whole_numbers_stay_whole_where_some_are_missing(invoke, tmp_path):

@@ -92,7 +92,7 @@ def test_several_classes_have_a_column_each(invoke, tmp_path):
     done = invoke("fit", tmp_path / "rows.csv", *one, "--drop", "o2", "--drop", "o3")
     assert done.exit_code != 0
     said = " ".join(done.stderr.split())
-    assert "one column for each of the 3 scores of a row" in said
+    assert "--offset names 1 column, and there are 3 scores per row: name a column for each" in said
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,58 @@ def test_several_classes_have_a_column_each(invoke, tmp_path):
         (("--offset", "gap"), "the column 'gap' of --offset has no value in row 3"),
         (("--offset", "far"), "'far' of --offset must hold finite numbers; row 1 has inf"),
         (("--offset", "y"), "--target and --offset name the same column, 'y'"),
+        (("--offset", "x", "--offset", "x"), "--offset names the column 'x' twice"),
+        (
+            ("--offset", "x", "--offset", "zero"),
+            "--offset names 2 columns, and there is one score per row: name one",
+        ),
+        (("--offset", "day"), "the column 'day' of --offset holds dates, times or intervals"),
+        (("--offset", "mixed"), "of --offset must hold numbers; row 5 holds 'n/k'"),
+        (("--offset", "flag"), "of --offset must hold numbers; row 1 holds False"),
+        (("--weight", "day"), "the column 'day' of --weight holds dates, times or intervals"),
+        (("--counts", "mixed"), "of --counts must hold numbers; row 5 holds 'n/k'"),
     ],
 )
 def test_wrong_columns_are_named(options, message, invoke, tmp_path):
     rows = pd.DataFrame({"x": np.arange(12.0), "y": np.arange(12) % 2, "far": np.inf})
     rows["text"], rows["gap"] = list("abcabcabcabc"), [1.0, 1.0, None, *[1.0] * 9]
+    rows["zero"], rows["flag"] = 0.0, np.arange(12) % 2 == 1
+    rows["day"] = pd.date_range("2024-01-01", periods=12)
+    rows["mixed"] = ["1", "2.5", "-3e2", "0", "n/k", *"1234567"]
     rows.to_parquet(tmp_path / "rows.parquet")
     done = invoke("fit", tmp_path / "rows.parquet", "--target", "y", "-o", tmp_path / "m", *options)
     assert done.exit_code != 0
     assert re.search(message, " ".join(done.stderr.split()))
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "message", "code"),
+    [
+        ("predict", ("x", "z"), "--offset names 2 columns, and there is one score per row", 2),
+        ("report", ("x", "z"), "--offset names 2 columns, and there is one score per row", 2),
+        ("predict", ("z", "z"), "--offset names the column 'z' twice; leave one of them out", 2),
+        ("report", ("claims",), "--target and --offset name the same column, 'claims'", 2),
+        ("predict", ("nobody",), "has no column 'nobody' for --offset", 1),
+        ("report", ("nobody",), "has no column 'nobody' for --offset", 1),
+    ],
+)
+def test_wrong_offsets_of_a_model(command, options, message, code, claims, invoke, tmp_path):
+    path, _ = claims
+    model, out = tmp_path / "m", tmp_path / "o.html"
+    assert invoke("fit", path, *NAMED, "-o", model).exit_code == 0
+    named = [part for name in options for part in ("--offset", name)]
+    more = ("--target", "claims", "-o", out) if command == "report" else ()
+    done = invoke(command, model, path, *more, *named)
+    assert done.exit_code == code
+    assert message in done.stderr
+    assert not out.exists()
+
+
+def test_an_offset_without_a_target_to_measure_with(claims, invoke, failed, tmp_path):
+    """It was left out without a word."""
+    path, _ = claims
+    model, out = tmp_path / "m", tmp_path / "o.html"
+    assert invoke("fit", path, *NAMED, "-o", model).exit_code == 0
+    done = invoke("report", model, path, "-o", out, "--offset", "log_years")
+    failed(done, "--offset is for measures, which need --target", code=2)
+    assert not out.exists()

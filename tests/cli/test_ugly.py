@@ -266,7 +266,7 @@ def test_a_million_rows_take_little_memory(run, tmp_path):
         (["--weight", "churn"], ["--target and --weight name the same column, 'churn'"], 2),
         (["--weight", "age", "--drop", "age"], ["--drop and --weight name the same"], 2),
         (["--weight", "age", "--counts", "age"], ["--weight and --counts name the same"], 2),
-        (["--weight", "country"], ["'country' of --weight must hold numbers; it holds 'NL'"], 1),
+        (["--weight", "country"], ["'country' of --weight must hold numbers; row 1 holds 'NL'"], 1),
         (["--weight", "income"], ["'income' of --weight has no value in row "], 1),
         (
             ["--weight", "größe"],
@@ -326,3 +326,39 @@ def test_no_column_is_left(invoke, failed, tmp_path):
     fit = ("fit", path, "--target", "y", "-o", tmp_path / "m")
     for options in (("--drop", "x", "--drop", "w"), ("--drop", "x", "--weight", "w")):
         failed(invoke(*fit, *options), "no column of", "is left to learn from")
+
+
+@pytest.mark.parametrize(
+    ("loss", "target", "message"),
+    [
+        ("gamma", "n", "loss=\"gamma\" needs targets above 0, and the target 'n' is 0 in row 3"),
+        ("poisson", "z", "targets of 0 or more, and the target 'z' is -1.5 in row 4"),
+        ("negative_binomial", "z", "targets of 0 or more, and the target 'z' is -1.5 in row 4"),
+        ("tweedie", "z", "targets of 0 or more, and the target 'z' is -1.5 in row 4"),
+    ],
+)
+def test_targets_that_a_loss_does_not_allow(loss, target, message, invoke, failed, tmp_path):
+    """Rows are numbered from 1 on, as in all messages of commands."""
+    path = tmp_path / "x.csv"
+    path.write_text("x,n,z\n1,1,2\n2,3,0\n3,0,1\n4,5,-1.5\n5,2,1\n")
+    done = invoke("fit", path, "--target", target, "--loss", loss, "-o", tmp_path / "m")
+    assert done.exit_code == 1
+    assert message in done.stderr.splitlines()[-1]
+
+
+def test_reports_with_a_target_of_another_kind(train, model, invoke, tmp_path):
+    out, named = tmp_path / "r.html", ("--target", "plan")
+    done = invoke("report", model, train, *named, "-o", out)
+    assert done.exit_code == 1
+    said = "the target 'plan' holds none of the model's classes, 'no', 'yes'; it holds 'basic', 'p"
+    assert said in done.stderr.splitlines()[-1]
+    spent, drop = tmp_path / "m", ("--drop", "name", "--drop", "churn")
+    assert invoke("fit", train, "--target", "spent", *drop, "-o", spent).exit_code == 0
+    done = invoke("report", spent, train, "--target", "churn", "-o", out)
+    assert done.exit_code == 1
+    said = "the target 'churn' is text, for example "
+    assert said in done.stderr.splitlines()[-1]
+    assert not out.exists()
+    done = invoke("explain", spent, train, "--class", "yes")
+    assert done.exit_code == 1
+    assert "--class is for classes, and the model predicts numbers" in done.stderr

@@ -61,7 +61,7 @@ def check_same(found, local, X) -> None:
     "params",
     [
         {"interactions": 2},
-        pytest.param({"interactions": "auto"}, marks=LONG),
+        {"interactions": "auto"},  # held-out rows decide, and are the same as in a local fit
         pytest.param({"interactions": [("a", "b")], "C": 1.0}, marks=LONG),
         pytest.param({"terms": {("d", "level"): Pair(n_bins=5)}}, marks=LONG),
     ],
@@ -78,20 +78,24 @@ def test_classes(client, params):
     np.testing.assert_allclose(found.predict_proba(X), local.predict_proba(X), atol=0.01)
 
 
-@pytest.mark.parametrize("seed", [28])
+@pytest.mark.parametrize("seed", [16, 28])
 def test_flat_surfaces_are_left_out(client, seed, monkeypatch):
-    """Some of those that are found, whatever held-out rows say."""
+    """Some of those that are found, whatever held-out rows say.
+
+    The surface that stays is weak: a gap of 1e-3 leaves 31 % of its importance open.
+    """
     monkeypatch.setattr(PairCheck, "share", lambda *_: 1.0)
     monkeypatch.setattr(crossfit, "TOL", 1e-6)
     random = np.random.default_rng(seed)
     X = random.uniform(-1, 1, (600, 3))
     y = np.sin(3 * X[:, 0]) + X[:, 1] + random.normal(size=600)
-    found = DaskAdditiveRegressor(interactions="auto", random_state=0)
+    exact = {"interactions": "auto", "tol": 1e-5, "random_state": 0}
+    found = DaskAdditiveRegressor(**exact)
     found.fit(da.from_array(X, chunks=(250, 3)), da.from_array(y, chunks=250))
-    local = AdditiveRegressor(interactions="auto", random_state=0).fit(X, y)
+    local = AdditiveRegressor(**exact).fit(X, y)
     assert len(local.terms_.pairs) == 1 < local.pair_search_["found"]
     check_same(found, local, X)
-    np.testing.assert_allclose(found.predict(X), local.predict(X), atol=0.05)
+    np.testing.assert_allclose(found.predict(X), local.predict(X), atol=1e-3)
 
 
 @LONG

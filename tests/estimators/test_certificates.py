@@ -75,7 +75,7 @@ def test_the_objective_is_that_of_numpy(kind, form, numbers):
     for C in COSTS:
         model = MODELS[kind].set_params(C=C, random_state=0)
         fit(model, X, y, weights)
-        expected = objective_of(model, pose(model, X, y, weights), X)
+        expected = objective_of(model, pose(model, X, y, {"sample_weight": weights}), X)
         assert model.objective_ == pytest.approx(expected, rel=1e-7), C
 
 
@@ -87,7 +87,7 @@ def test_the_objective_of_surfaces_is_that_of_numpy(kind, numbers):
     for C in (1.0, 1e2, 1e4):
         model = MODELS[kind].set_params(C=C, random_state=0, interactions=[(0, 1), (2, 6)])
         fit(model, X, y)
-        expected = objective_of(model, pose(model, X, y, None), X)
+        expected = objective_of(model, pose(model, X, y, {}), X)
         assert model.objective_ == pytest.approx(expected, rel=1e-9), C
     model.set_params(interactions=0)
 
@@ -116,7 +116,7 @@ def test_the_gap_is_that_of_numpy(kind, form, numbers, monkeypatch):
         model = MODELS[kind].set_params(C=C, random_state=0)
         fit(model, X, y)
         (rows, problem, *_), found = calls[-1]
-        posed = pose(model, X, y, None)
+        posed = pose(model, X, y, {})
         alpha = rows.restore(found.alpha)
         signs = rows.restore(problem.y)
         w = posed.phi.T @ (alpha * signs)
@@ -140,7 +140,7 @@ def test_the_gap_of_least_squares_is_that_of_numpy(form, C, numbers, monkeypatch
     (rows, total, results, _), _ = calls[-1]
     R = rows.restore(results[0].slopes)
     assert abs(R.sum()) <= 1e-9 * np.abs(R).sum()
-    posed = pose(model, X, y, None)
+    posed = pose(model, X, y, {})
     targets = rows.restore(total.problem.targets)
     unit = np.ptp(y) / np.ptp(targets)  # in which the solver sees the target
     dual = -float(R @ targets + 0.5 * R @ R) - 0.5 * float(np.sum((posed.phi.T @ R) ** 2))
@@ -262,7 +262,7 @@ def test_no_model_is_worse_than_a_flat_one(kind, monkeypatch):
             model.partial_fit(X, y)
         assert np.abs(model.predict(X) - y).sum() <= np.abs(before - y).sum() + 60 * model.epsilon
         return
-    posed = pose(model, X, y, None)
+    posed = pose(model, X, y, {})
     value = objective_of(model, posed, X)
     assert model.objective_ == pytest.approx(value, rel=1e-6)
     assert value <= posed.losses(np.full_like(posed.targets, posed.flat)) * (1.0 + 1e-9)
@@ -291,7 +291,7 @@ def test_an_optimum_of_overflow_size_comes_with_a_warning_or_the_truth():
     y = X[:, 0] + 1e8 * random.normal(size=30)
     model = AdditiveRegressor(C=1e13, random_state=0)
     fit(model, X, y, np.full(30, 1e10))
-    expected = objective_of(model, pose(model, X, y, np.full(30, 1e10)), X)
+    expected = objective_of(model, pose(model, X, y, {"sample_weight": np.full(30, 1e10)}), X)
     assert model.objective_ == pytest.approx(expected, rel=1e-6)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, rel_entr, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_sample_weight
@@ -18,6 +19,7 @@ from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, Additiv
 from splinear.tables.chunks import as_dense
 
 MOST_COLUMNS = 400  # of an embedding that is written out
+LOG_LINK = ("poisson", "gamma", "tweedie", "negative_binomial")
 
 
 @dataclass
@@ -31,6 +33,8 @@ class Problem:
     bias: float | None  # None: the intercept is free
     epsilon: float = 0.0
     center: float = 0.0  # which the intercept is on top of
+    offset: np.ndarray | float = 0.0  # added to scores, (n, k)
+    shape: float = 0.0  # power of a Tweedie deviance, or theta of a negative binomial one
 
     def losses(self, F: np.ndarray) -> float:
         """The weighted losses of scores (n, k)."""
@@ -38,13 +42,16 @@ class Problem:
 
     @property
     def flat(self) -> float:
-        """The best intercept without curves where the mean is exp(f), 0 for other losses."""
-        if self.kind not in ("poisson", "gamma"):
+        """A good intercept without curves where the mean is exp(f), 0 for other losses."""
+        if self.kind not in LOG_LINK:
             return 0.0
-        return float(np.log(np.average(self.targets[:, 0], weights=self.costs[:, 0])))
+        mean = np.average(self.targets[:, 0], weights=self.costs[:, 0])
+        known = np.exp(self.offset) * np.ones_like(self.targets)
+        return float(np.log(mean / np.average(known[:, 0], weights=self.costs[:, 0])))
 
     def each(self, F: np.ndarray) -> np.ndarray:
-        """The losses of scores (n, k)."""
+        """The losses of scores (n, k), less their offset."""
+        F = F + self.offset
         m = self.targets * F
         if self.kind == "hinge":
             each = np.maximum(0.0, 1.0 - m)
@@ -54,8 +61,8 @@ class Problem:
             each = np.logaddexp(0.0, -m)
         elif self.kind == "softmax":
             each = -(self.targets * log_softmax(F, axis=1)).sum(axis=1, keepdims=True)
-        elif self.kind in ("poisson", "gamma"):
-            each = half_deviance(self.kind, self.targets, F)[0]
+        elif self.kind in LOG_LINK:
+            each = half_deviance(self.kind, self.targets, F, self.shape)[0]
         elif self.kind == "epsilon":
             each = np.maximum(0.0, np.abs(F - self.targets) - self.epsilon)
         else:
@@ -63,8 +70,22 @@ class Problem:
         return each
 
 
-def half_deviance(kind: str, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def half_deviance(
+    kind: str, y: np.ndarray, F: np.ndarray, shape: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Return half the deviances of means exp(F), and their derivatives by F."""
+    if kind == "tweedie":
+        a, b = 2.0 - shape, shape - 1.0
+        m = np.clip(F - np.log(np.where(y > 0, y, 1.0)), -600.0, 600.0)
+        value = y**a * (np.expm1(a * m) / a + np.expm1(-b * m) / b)
+        slope = y**a * (np.exp(a * m) - np.exp(-b * m))
+        mu = np.exp(np.minimum(a * F, 600.0))
+        return np.where(y > 0, value, mu / a), np.where(y > 0, slope, mu)
+    if kind == "negative_binomial":
+        q, logit = y / (y + shape), F - np.log(shape)
+        p, rest = expit(logit), expit(-logit)
+        divergence = rel_entr(q, p) - q + p + rel_entr(shape / (y + shape), rest)
+        return (y + shape) * (divergence - shape / (y + shape) + rest), (y + shape) * p - y
     F = np.clip(F, -700.0 if kind == "gamma" else -np.inf, 600.0)
     if kind == "poisson":
         m = F - np.log(np.where(y > 0, y, 1.0))
@@ -73,47 +94,65 @@ def half_deviance(kind: str, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, 
     return np.expm1(m) - m, -np.expm1(m)
 
 
-def pose(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Problem:
+def weights_of(given: Mapping[str, Any], n: int) -> np.ndarray:
+    """Return the weights of rows, with their counts, that `fit` was given."""
+    w = np.ones(n)
+    for name in ("sample_weight", "counts"):
+        if given.get(name) is not None:
+            w = w * given[name]
+    return w
+
+
+def pose(model: Any, X: Any, y: np.ndarray, given: Mapping[str, Any]) -> Problem:
     """Write out the problem that a model was trained for."""
+    w, offset = weights_of(given, len(y)), given.get("offset")
     table = as_dense(model._read_table(X).whole())
     layout, n = model._model.layout, len(y)
-    w = np.ones(n) if weights is None else weights
+    o: Any = 0.0 if offset is None else offset.reshape(n, -1)
     phi = explicit(layout, table)[:, layout.used]  # others are held at 0
     if phi.shape[1] == 0:  # there is nothing but an intercept
         phi = np.zeros((n, 1))
     if isinstance(model, AdditiveRegressor):
-        kind = model.loss.removesuffix("_error")
-        return Problem(phi, y.reshape(-1, 1), w[:, None], kind, None)
+        kind, known = model.loss_.name.removesuffix("_error"), model.loss_.parameters()
+        shape = float(next(iter(known.values()), 0.0))
+        return Problem(phi, y.reshape(-1, 1), w[:, None], kind, None, offset=o, shape=shape)
     if isinstance(model, AdditiveSVR):
         bias = model.intercept_scaling if model.fit_intercept else 0.0
-        center = float(np.average(y, weights=w)) if model.fit_intercept else 0.0
-        targets, costs = (y - center).reshape(-1, 1), model.C * w[:, None]
+        left = y if offset is None else y - offset
+        center = float(np.average(left, weights=w)) if model.fit_intercept else 0.0
+        targets, costs = (left - center).reshape(-1, 1), model.C * w[:, None]
         return Problem(phi, targets, costs, "epsilon", bias, model.epsilon, center)
-    targets, costs = _sides(model, y, w)
+    targets, costs = _sides(model, y, w, given.get("counts"))
     if isinstance(model, AdditiveSVC):
         bias = model.intercept_scaling if model.fit_intercept else 0.0
-        return Problem(phi, targets, model.C * costs, model.loss, bias)
+        return Problem(phi, targets, model.C * costs, model.loss, bias, offset=o)
     if y.ndim == 1 and len(model.classes_) > 2:
-        return Problem(phi, (targets > 0).astype(float), costs, "softmax", None)
-    return Problem(phi, targets, costs, "logistic", None)
+        return Problem(phi, (targets > 0).astype(float), costs, "softmax", None, offset=o)
+    return Problem(phi, targets, costs, "logistic", None, offset=o)
 
 
-def _sides(model: Any, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sides(
+    model: Any, y: np.ndarray, w: np.ndarray, counts: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return -1 and 1 per output, and the weights of rows with those of classes."""
     if y.ndim == 2:
-        costs = np.stack([_class_weights(model, column, w) for column in y.T], axis=1)
+        costs = np.stack([_class_weights(model, column, w, counts) for column in y.T], axis=1)
         return 2.0 * y - 1.0, w[:, None] * costs
-    costs = w[:, None] * _class_weights(model, y, w)[:, None]
+    costs = w[:, None] * _class_weights(model, y, w, counts)[:, None]
     if len(model.classes_) == 2:
         return np.where(y == model.classes_[1], 1.0, -1.0)[:, None], costs
     return np.where(y[:, None] == model.classes_, 1.0, -1.0), costs
 
 
-def _class_weights(model: Any, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _class_weights(
+    model: Any, y: np.ndarray, w: np.ndarray, counts: np.ndarray | None
+) -> np.ndarray:
+    """Return the weights of the rows' classes; "balanced" counts repeats."""
     if model.class_weight is None:
         return np.ones(len(y))
-    kept, out = w > 0, np.ones(len(y))
-    out[kept] = compute_sample_weight(model.class_weight, y[kept])
+    kept, out = np.flatnonzero(w > 0), np.ones(len(y))
+    rows = kept if counts is None else np.repeat(kept, counts[kept])
+    out[rows] = compute_sample_weight(model.class_weight, y[rows])
     return out
 
 
@@ -143,7 +182,11 @@ def reached_by_others(problem: Problem, rows: np.ndarray) -> float:
         problem.kind,
         problem.bias,
         problem.epsilon,
+        offset=problem.offset[rows] if isinstance(problem.offset, np.ndarray) else 0.0,
+        shape=problem.shape,
     )
+    if problem.kind in ("hinge", "squared_hinge") and isinstance(problem.offset, np.ndarray):
+        return np.inf  # LIBLINEAR takes none
     if problem.kind in ("hinge", "squared_hinge", "epsilon"):
         return sum(_liblinear(some, k) for k in range(some.targets.shape[1]))
     return _smooth(some)
@@ -183,22 +226,24 @@ def _smooth(problem: Problem) -> float:
     if problem.kind == "squared":
         root = np.sqrt(problem.costs)
         stacked = np.vstack([root * A, np.diag(np.sqrt(ridge))])
-        right = np.append((root * problem.targets).ravel(), np.zeros(len(ridge)))
+        left = problem.targets - problem.offset
+        right = np.append((root * left).ravel(), np.zeros(len(ridge)))
         best = np.linalg.lstsq(stacked, right, rcond=None)[0][:, None]
         return 0.5 * float(ridge @ best.ravel() ** 2) + problem.losses(A @ best)
 
     def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
         W = flat.reshape(A.shape[1], k)
-        F = A @ W
-        if problem.kind in ("poisson", "gamma"):
-            slope = problem.costs * half_deviance(problem.kind, problem.targets, F)[1]
+        F = A @ W + problem.offset
+        if problem.kind in LOG_LINK:
+            each = half_deviance(problem.kind, problem.targets, F, problem.shape)[1]
+            slope = problem.costs * each
         elif problem.kind == "softmax":
             slope = problem.costs * (softmax(F, axis=1) - problem.targets)
         else:
             m = problem.targets * F
             slope = problem.costs * (-problem.targets * np.exp(-np.logaddexp(0.0, m)))
         penalty = 0.5 * float((ridge[:, None] * W**2).sum())
-        return penalty + problem.losses(F), (A.T @ slope + ridge[:, None] * W).ravel()
+        return penalty + problem.losses(A @ W), (A.T @ slope + ridge[:, None] * W).ravel()
 
     options = {"maxiter": 2000, "maxfun": 5000, "ftol": 1e-14, "gtol": 1e-12}
     start = np.zeros(A.shape[1] * k)
@@ -253,7 +298,9 @@ def rounding_of_center(problem: Problem, intercept: np.ndarray) -> float:
     return float(step * (np.abs(intercept - problem.center).max() + step) / problem.bias**2)
 
 
-def check_objective(model: Any, X: Any, y: np.ndarray, weights: Any, *, warned: bool) -> None:
+def check_objective(
+    model: Any, X: Any, y: np.ndarray, given: Mapping[str, Any], *, warned: bool
+) -> None:
     """`objective_` is what NumPy computes; what claims to be converged, nobody makes much lower.
 
     And no model is worse than one without curves, warned of or not, beyond what it is certified
@@ -261,11 +308,13 @@ def check_objective(model: Any, X: Any, y: np.ndarray, weights: Any, *, warned: 
     """
     if model._model.layout.n_parameters > MOST_COLUMNS:
         return
-    problem = pose(model, X, y, weights)
+    problem = pose(model, X, y, given)
     value = objective_of(model, problem, X)
     at_zero = problem.losses(np.full_like(problem.targets, problem.flat, dtype=float))
     rounding = 1e-13 * at_zero + 1e-300  # what is left beside 1 in a double
     rounding += rounding_of_center(problem, model.intercept_)
+    if problem.kind in LOG_LINK:  # half the deviance of a mean that differs by some last bits
+        rounding += 1e-29 * float((problem.costs * np.maximum(problem.targets, 1.0)).sum())
     assert abs(value - model.objective_) <= 1e-6 * abs(value) + rounding, (
         f"objective_ is {model.objective_:.6g}, NumPy says {value:.6g}"
     )
@@ -277,7 +326,7 @@ def check_objective(model: Any, X: Any, y: np.ndarray, weights: Any, *, warned: 
     edges = any(group.edges is not None for group in model._model.layout.groups)
     if warned or edges or model._model.layouts:
         return
-    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
+    kept = np.flatnonzero(weights_of(given, len(y)) > 0)
     best = reached_by_others(problem, kept)
     assert not value > best + allowed, (
         f"claims tol={model.tol:g} at {value:.6g}, but {best:.6g} can be reached"

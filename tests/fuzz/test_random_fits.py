@@ -9,13 +9,14 @@ import warnings
 
 import numpy as np
 import pytest
-from model_checks import check_numbers, check_objective, check_predictions
+from model_checks import check_numbers, check_objective, check_predictions, weights_of
 from random_models import draw_model
 from random_tables import FORMS, FRAMES, as_form, draw_columns, draw_positive, draw_target
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from threadpoolctl import threadpool_limits
 
-from splinear import AdditiveRegressor, AdditiveSVR
+from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVR
+from splinear.losses import NegativeBinomial, Tweedie
 
 pytestmark = pytest.mark.fuzz
 
@@ -80,6 +81,9 @@ class Case:
         self.model.set_params(time_limit=MOST_SECONDS)
         if isinstance(self.model, AdditiveRegressor):
             self.draw_loss(np.random.default_rng([seed, 1]))
+        self.given = {"sample_weight": self.weights}
+        if seed not in REGRESSIONS:
+            self.draw_more(np.random.default_rng([seed, 2]))
         if self.form == "libsvm" and self.model.curve is None:
             self.form, self.X = "csr", as_form(self.columns, "csr", folder)
 
@@ -89,6 +93,47 @@ class Case:
         self.model.set_params(loss=loss)
         if loss != "squared_error":
             self.y = draw_positive(random, self.y, loss)
+
+    def draw_more(self, random):
+        """Draw other losses, offsets, groups and counts, by numbers apart."""
+        loss = getattr(self.model, "loss", "")
+        if loss == "gamma" and random.random() < 0.5:
+            self.y = np.where(random.random(self.n) < 0.4, 0.0, self.y)
+            if self.y.any():
+                self.model.set_params(loss=Tweedie(float(random.choice([1.01, 1.5, 1.99]))))
+        if loss == "poisson" and random.random() < 0.5:
+            theta = random.choice([None, 1e-2, 1.0, 1e6])
+            self.model.set_params(loss=NegativeBinomial(theta))
+        if random.random() < 0.15 and self.weights is None:
+            self.given["counts"] = random.integers(0, 4, self.n)
+        if random.random() < 0.25:
+            columns = self.n_scores
+            spread = random.choice([1e-3, 1.0, 1.0, 10.0])
+            if self.y.dtype.kind == "f" and self.is_in_unit:
+                spread *= self.y.std() or 1.0
+            self.given["offset"] = spread * random.normal(size=(self.n, columns))
+            if columns == 1:
+                self.given["offset"] = self.given["offset"][:, 0]
+        if random.random() < 0.15 and isinstance(
+            self.model, (AdditiveRegressor, AdditiveClassifier)
+        ):
+            self.given["groups"] = random.integers(0, max(self.n // 3, 2), self.n)
+
+    @property
+    def is_in_unit(self):
+        """Whether scores are in the unit of y."""
+        return getattr(self.model, "loss", None) == "squared_error" or isinstance(
+            self.model, AdditiveSVR
+        )
+
+    @property
+    def n_scores(self):
+        if isinstance(self.model, (AdditiveRegressor, AdditiveSVR)):
+            return 1
+        if self.y.ndim == 2:
+            return self.y.shape[1]
+        n = len(set(self.y[weights_of(self.given, self.n) > 0].tolist()))
+        return n if n > 2 else 1
 
     def draw_rows(self):
         n = int(self.random.choice([1, 2, 3, 5, 10, 30, 80, 200]))
@@ -103,7 +148,7 @@ class Case:
             acts[self.random.integers(len(acts))]()
 
     def fit(self):
-        warned = fitted(lambda: self.model.fit(self.X, self.y, sample_weight=self.weights))
+        warned = fitted(lambda: self.model.fit(self.X, self.y, **self.given))
         if warned is None:
             assert not hasattr(self.model, "terms_"), "a refused fit has left a model"
             return False
@@ -114,7 +159,7 @@ class Case:
         check_numbers(self.model, warned=warned)
         check_predictions(self.model, self.X, self.n, self.y)
         if objective:
-            check_objective(self.model, self.X, self.y, self.weights, warned=warned)
+            check_objective(self.model, self.X, self.y, self.given, warned=warned)
 
     def scores(self):
         is_number = isinstance(self.model, (AdditiveRegressor, AdditiveSVR))
@@ -143,12 +188,12 @@ class Case:
         before, given = self.scores(), self.model.get_params(deep=False)
         if self.random.random() < 0.5:
             self.model.set_params(time_limit=1e-5)
-            warned = fitted(lambda: self.model.fit(self.X, self.y, sample_weight=self.weights))
+            warned = fitted(lambda: self.model.fit(self.X, self.y, **self.given))
             assert warned is not None
         else:
             self.model.set_params(callback=stop)
             try:
-                warned = fitted(lambda: self.model.fit(self.X, self.y, sample_weight=self.weights))
+                warned = fitted(lambda: self.model.fit(self.X, self.y, **self.given))
             except StopError:
                 warned = True
         self.model.set_params(time_limit=given["time_limit"], callback=given["callback"])
@@ -159,7 +204,7 @@ class Case:
         """Fit with another C, from the last model if warm_start says so."""
         if self.model.C is not None:
             self.model.set_params(C=self.model.C * 10.0 ** float(self.random.uniform(-3, 3)))
-        warned = fitted(lambda: self.model.fit(self.X, self.y, sample_weight=self.weights))
+        warned = fitted(lambda: self.model.fit(self.X, self.y, **self.given))
         assert warned is not None
         self.check(warned=warned)
 
@@ -167,7 +212,7 @@ class Case:
         if not hasattr(self.model, "partial_fit"):
             return
         before = self.scores()
-        warned = fitted(lambda: self.model.partial_fit(self.X, self.y, sample_weight=self.weights))
+        warned = fitted(lambda: self.model.partial_fit(self.X, self.y, **self.given))
         if warned is None:
             np.testing.assert_array_equal(self.scores(), before)
         else:

@@ -237,13 +237,13 @@ def test_negative_binomial_with_a_large_theta_is_poisson():
         assert_allclose(getattr(almost, of)(y, f), expected, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("power", [1.0, 2.0, 0.0, np.nan])
+@pytest.mark.parametrize("power", [1.0, 2.0, 0.0, np.nan, True, None, "1.5", [1.5], 1.5 + 0j])
 def test_other_powers_are_refused(power):
     with pytest.raises(ValueError, match="needs a power between 1 and 2"):
         Tweedie(power)
 
 
-@pytest.mark.parametrize("theta", [0.0, -1.0, np.inf, np.nan])
+@pytest.mark.parametrize("theta", [0.0, -1.0, np.inf, np.nan, True, "5", [1.0, 2.0], 2j])
 def test_a_theta_that_is_not_positive_is_refused(theta):
     with pytest.raises(ValueError, match="needs a theta above 0, or None"):
         NegativeBinomial(theta)
@@ -566,6 +566,34 @@ class OneNumber(PseudoHuber):
         return super().value(y, f).sum()
 
 
+class Lowered(PseudoHuber):
+    """Its minimum over f is -1: what a gap is relative to may then be 0."""
+
+    def value(self, y, f):
+        return super().value(y, f) - 1.0
+
+
+class Likelihood(OwnPoisson):
+    """A negative log-likelihood as it is often written, without what depends on y alone."""
+
+    def value(self, y, f):
+        return np.exp(f) - y * f
+
+
+class Straight(PseudoHuber):
+    def curvature(self, y, f):
+        return np.zeros_like(f)
+
+
+class Words(PseudoHuber):
+    def slope(self, y, f):
+        return np.array(["steep"] * len(y))
+
+
+class Probit(PseudoHuber):
+    link = "probit"
+
+
 class WithoutCurvature(Loss):
     convex = True
 
@@ -583,12 +611,32 @@ class WithoutCurvature(Loss):
         (NotConvex(), "NotConvex says that it is convex, but for y"),
         (Negative(), "Negative.curvature must be at least 0"),
         (OneNumber(), r"OneNumber.value\(y, f\) must return a finite number per row"),
+        (Lowered(), r"Lowered.value must be at least 0: it is -1 for y = .*subtract its minimum"),
+        (Straight(), "Straight.curvature is 0 for all y and f that were tried"),
+        (Words(), r"Words.slope\(y, f\) must return a finite number per row.*got .*steep"),
+        (Probit(), "Probit.link must be 'identity' or 'log' for numbers; it is 'probit'"),
     ],
 )
 def test_a_loss_that_contradicts_itself_is_refused(loss, words):
     X, _, y = targets(PseudoHuber())
     with pytest.raises(ValueError, match=words):
         AdditiveRegressor(loss=loss).fit(X, y)
+
+
+def test_a_loss_of_your_own_is_checked_whatever_its_name():
+    """Even if it has that of another."""
+    X, _, y = targets(PseudoHuber())
+    for name in ("mine", "squared_error"):
+        loss = type("Named", (WrongSlope,), {"name": name})()
+        with pytest.raises(ValueError, match=r"Named\.slope is not the derivative"):
+            AdditiveRegressor(loss=loss).fit(X, y)
+
+
+def test_a_likelihood_without_its_constant_is_refused():
+    """Its sum may be negative or 0, and a gap that is relative to it proves nothing."""
+    X, _, y = targets(Poisson())
+    with pytest.raises(ValueError, match=r"Likelihood.value must be at least 0: it is -\d"):
+        AdditiveRegressor(loss=Likelihood()).fit(X, 10.0 * y)
 
 
 def test_what_a_loss_lacks_is_named():

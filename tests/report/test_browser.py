@@ -189,6 +189,21 @@ def test_what_is_outside_of_training_is_refused(browser: Any, tmp_path: Path) ->
     assert "%" in browser.find_element(By.ID, "figures").text
 
 
+@pytest.mark.parametrize("event", ["fraud", "zoo"])  # the first class, or the second
+def test_probabilities_near_0_and_1_keep_their_digits(
+    event: str, browser: Any, tmp_path: Path
+) -> None:
+    """99.9 % hides whether one of 700 or one of 2,000 is a fraud."""
+    y = np.where(np.arange(1000) == 7, event, "ok")
+    model = AdditiveClassifier(random_state=0).fit(pd.DataFrame({"a": np.ones(1000)}), y)
+    opened(browser, tmp_path, model)
+    said = browser.find_element(By.ID, "figures").text
+    assert said.split() == ["Probability", "of", *sorted(["ok", event])[1:], PERCENT[event]]
+
+
+PERCENT = {"fraud": "99.90%", "zoo": "0.100%"}
+
+
 def test_a_keyboard_is_enough(browser: Any, tmp_path: Path) -> None:
     model, X = fitted("two classes"), rows("two classes", 50)
     opened(browser, tmp_path, model, X)

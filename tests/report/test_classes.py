@@ -14,6 +14,8 @@ from pages import EVIL, Page, check_structure, written
 from sklearn import metrics
 
 from splinear import AdditiveClassifier, AdditiveSVC
+from splinear.report.checks import Roc
+from splinear.report.classes import weakest
 
 pytest.importorskip("jinja2")
 
@@ -155,3 +157,23 @@ def test_nothing_is_mistaken(tmp_path: Path) -> None:
     page = written(tmp_path, model, X[right], y[right])[1]
     assert "mistaken most often" not in page.words
     assert "Class by class" in page.words
+
+
+def test_the_weakest_classes_are_not_those_with_a_few_rows() -> None:
+    """Their areas are luck: that of a single row is anything from 0 to 1."""
+    ends = np.array([0.0, 1.0])
+    curves = [Roc(f"c{k}", ends, ends, 0.5 + 0.01 * k, 100) for k in range(12)]
+    few = [Roc("one row", ends, ends, 0.1, 1), Roc("nine rows", ends, ends, 0.2, 9)]
+    *drawn, mean = weakest([*few, *curves])
+    assert [curve.name for curve in drawn] == [f"c{k}" for k in range(6)]
+    assert mean.name == "mean of all 14"
+    assert [curve.name for curve in weakest(few)[:-1]] == ["one row", "nine rows"]
+
+
+def test_classes_with_a_few_test_rows_are_told(many: Any, tmp_path: Path) -> None:
+    model, X, y = many
+    rare = np.flatnonzero(y == "class 3")[3:]
+    kept = np.setdiff1d(np.arange(len(y)), rare)
+    _, page = written(tmp_path, model, X.iloc[kept], y[kept])
+    said = f"the 6 of {N - 1} classes of 10 rows or more with the smallest areas, and the mean. "
+    assert f"{said}The other {N - 6}, with areas from" in page.words

@@ -74,6 +74,17 @@ def test_long_labels_do_not_overlap(lo: float, places: int | None) -> None:
         right = float(pixel) + 5.5 * len(word) / 2
 
 
+@pytest.mark.parametrize("hi", [9.0, 700_000.0, 999_999.0, 20_240_101.0])
+def test_ticks_keep_away_from_a_label_beside_the_axis(hi: float) -> None:
+    """As that of missing values is: "500,000missing"."""
+    axis = Axis(0.0, hi, 40.0, 300.0)
+    ticks = bottom_axis(axis, 200.0, beside=("missing", 323.0))
+    found = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]+)<', ticks)
+    assert len(found) >= 2
+    for pixel, word in found:
+        assert float(pixel) + 5.5 * len(word) / 2 < 323.0 - 5.5 * len("missing") / 2
+
+
 def read(word: str) -> float:
     """Return the number that a label says."""
     unit = {"G": 1e9, "M": 1e6, "k": 1e3}.get(word[-1], 1.0)

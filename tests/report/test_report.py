@@ -574,3 +574,20 @@ def test_the_spread_of_many_levels_is_told(tmp_path: Path) -> None:
     assert f"half are between {ends[0]} and {ends[1]}" in words
     assert f"nine in ten between {ends[2]} and {ends[3]}." in words
     assert re.search(r"The picture has the 1[34] of 300 levels that matter most\.", words)
+
+
+def test_small_surfaces_are_pale(tmp_path: Path) -> None:
+    """One of 0.02 looked like one of 2: the deepest color of both was the same."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(-1.0, 1.0, (4000, 3)), columns=list("abc"))
+    y = 2.0 * X["a"] * X["b"] + 0.02 * X["b"] * X["c"] + 0.01 * rng.normal(size=4000)
+    model = AdditiveRegressor(interactions=[("a", "b"), ("b", "c")], random_state=0).fit(X, y)
+    text, page = written(tmp_path, model, X, y)
+    assert "The deepest color is at least an eighth of the range of the largest term" in page.words
+    text = text[text.index('id="surfaces"') :]
+    deepest = [float(end) for end in re.findall(r">\u2212[\d.]+ to \+([\d.]+)<", text)]
+    assert deepest == [pytest.approx(2.1, abs=0.15), pytest.approx(4.2 / 8.0, abs=0.03)]
+    maps = [svg for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL) if 'class="heat' in svg]
+    n_colors = [len(re.findall(r'<path[^>]*class="heat [npz]\d"', svg)) - 13 for svg in maps]
+    assert n_colors[0] > 10  # beside those of the key
+    assert n_colors[1] == 1

@@ -67,9 +67,11 @@ def _class(model: AdditiveEstimator, label: str) -> object:
     if model._loss.task == "ordinal":
         raise ValueError("the score of ordered levels is that of all of them; leave out --class")
     classes = labels_of(model)
+    if not classes:
+        raise ValueError("--class is for classes, and the model predicts numbers; leave it out")
     found = [name for name in classes if str(name) == label]
     if not found:
-        known = shown(map(str, classes)) if classes else "none: it predicts numbers"
+        known = shown(map(str, classes))
         raise ValueError(f"the model has no class {label!r}; its classes are {known}")
     # Two classes share one score, that of the second.
     return found[0] if len(model.intercept_) > 1 else _second(classes, found[0])

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,16 @@ from splinear.cli.printing import (
 from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
 from splinear.cli.report import write_page
-from splinear.cli.target import TargetColumn, read_numbers, read_offset, read_target
+from splinear.cli.target import (
+    TargetColumn,
+    check_offsets,
+    read_numbers,
+    read_offset,
+    read_target,
+    refuse_repeated,
+)
 from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.regressor import LOSSES as NUMBER_LOSSES
 from splinear.files import save
 from splinear.objective.watch import Progress
 from splinear.tables.arrow import ArrowTable
@@ -150,7 +157,9 @@ def _read(
     holdout: float,
 ) -> Data:
     """Read the data of a file, and print its columns and target."""
-    _refuse_repeated(named)
+    given: list[tuple[str, str | None]] = [("--drop", name) for name in dict.fromkeys(named.drop)]
+    given += [("--target", named.target), ("--weight", named.weight), ("--counts", named.counts)]
+    refuse_repeated([*given, *(("--offset", name) for name in named.offset)])
     table = _without(open_data(path, reading), named.drop)
     table, weights = read_numbers(table, named.weight, "--weight")
     table, counts = read_numbers(table, named.counts, "--counts")
@@ -160,25 +169,16 @@ def _read(
         raise ValueError(f"no column of {path} is left to learn from")
     chosen = task_of(wanted.loss, task, column.task)
     column.check(chosen, wanted.order)
+    if wanted.loss in NUMBER_LOSSES:
+        column.check_allowed(NUMBER_LOSSES[wanted.loss]())
+    n_classes = len(column.counts) if chosen == "classification" else 1
+    check_offsets(named.offset, n_classes if n_classes > 2 else 1)
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
     by_class = chosen != "regression"
     trained = column.weights(holdout, wanted.seed, by_class=by_class)
     data = Data(table, column, chosen, trained, weights, counts, offset)
     _say_rows(data)
     return data
-
-
-def _refuse_repeated(named: Columns) -> None:
-    """Raise if two options name the same column."""
-    given: list[tuple[str, str | None]] = [("--drop", name) for name in dict.fromkeys(named.drop)]
-    given += [("--target", named.target), ("--weight", named.weight), ("--counts", named.counts)]
-    given += [("--offset", name) for name in named.offset]
-    for (one, name), (other, again) in combinations(given, 2):
-        if name is not None and name == again:
-            raise OptionError(
-                f"{one} and {other} name the same column, {name!r}; name another one, or leave one "
-                "of them out"
-            )
 
 
 def _without(table: Table, drop: list[str]) -> Table:

@@ -11,7 +11,7 @@ from splinear.cli.console import OptionError, failing_well
 from splinear.cli.data import Reading, blocks, load_model, no_column, open_data, open_for
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
-from splinear.cli.target import read_offset
+from splinear.cli.target import check_offsets, read_offset
 from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.naming import labels_of
 from splinear.tables.arrow import Arrow, ArrowTable
@@ -51,6 +51,7 @@ def add_predict(app: "typer.Typer") -> None:
             )
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
+            check_offsets(offset or [], fitted._loss.n_offsets)
             table = open_for(fitted, data, reading)
             known = read_offset(open_data(data, reading), offset)[1] if offset else None
             _predict(fitted, table, keep or [], known, output)

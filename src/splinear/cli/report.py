@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import is_classifier
 
+from splinear._lookup import shown
 from splinear._types import Floats, Input
-from splinear.cli.console import failing_well, make_console, say
+from splinear.cli.console import OptionError, failing_well, make_console, say
 from splinear.cli.data import Reading, blocks, load_model, open_data, open_for, some_rows
 from splinear.cli.output import PAGE, check_outputs
 from splinear.cli.progress import tracking
-from splinear.cli.target import TargetColumn, read_offset, read_target
+from splinear.cli.target import (
+    TargetColumn,
+    check_offsets,
+    read_offset,
+    read_target,
+    refuse_repeated,
+)
 from splinear.estimators.base import AdditiveEstimator
 from splinear.tables.arrow import import_arrow
 from splinear.tables.table import Table
@@ -50,10 +58,15 @@ def add_report(app: "typer.Typer") -> None:
             check_outputs({"--output": (output, PAGE)}, {"MODEL": model, "DATA": data}, force=force)
             fitted = load_model(model)
             reading = Reading(delimiter, number or (), dates or ())
+            refuse_repeated([("--target", target), *(("--offset", name) for name in offset or [])])
+            check_offsets(offset or [], fitted._loss.n_offsets)
             table, column = open_for(fitted, data, reading), None
+            if offset and target is None:
+                raise OptionError("--offset is for measures, which need --target")
             if target is not None or table.is_sparse:
                 classes = getattr(fitted, "classes_", ())
                 _, column = read_target(open_data(data, reading), target, classes)
+                _check_kind(fitted, column)
             known = read_offset(open_data(data, reading), offset)[1] if offset else None
             kept = np.ones(table.shape[0], dtype=bool) if column is None else column.there
             write_page(fitted, output, table, kept, column, known, title)
@@ -61,6 +74,21 @@ def add_report(app: "typer.Typer") -> None:
             if column is None:
                 hint = "--target would add how good the model is on these rows."
                 make_console().print(f"[dim]{hint}[/]")
+
+
+def _check_kind(model: AdditiveEstimator, target: TargetColumn) -> None:
+    """Raise if the target holds nothing that the model predicts."""
+    if not target.there.any():
+        return
+    if not is_classifier(model):
+        target.check_numbers("the model predicts numbers")
+        return
+    known, given = model.classes_.tolist(), target.counts
+    if not set(known).intersection(given):
+        raise ValueError(
+            f"the target {target.name!r} holds none of the model's classes, "
+            f"{shown(map(repr, known))}; it holds {shown(map(repr, given))}"
+        )
 
 
 def write_page(

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import narwhals as nw
 import numpy as np
@@ -16,12 +17,21 @@ from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
 from splinear.cli.console import OptionError
 from splinear.cli.data import no_column
+from splinear.losses import Loss
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.libsvm import LibsvmFile
 from splinear.tables.table import Table
 from splinear.tables.values import Kind, is_missing
 
-__all__ = ["FEW_CLASSES", "TargetColumn", "read_numbers", "read_offset", "read_target"]
+__all__ = [
+    "FEW_CLASSES",
+    "TargetColumn",
+    "check_offsets",
+    "read_numbers",
+    "read_offset",
+    "read_target",
+    "refuse_repeated",
+]
 
 FEW_CLASSES = 10  # distinct integers up to which they are taken for classes
 
@@ -72,13 +82,26 @@ class TargetColumn:
                 f"the target {self.name!r} is {first!r} in all rows, so there is nothing to learn; "
                 "name another column by --target"
             )
-        if task == "regression" and self.values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"the target {self.name!r} is text, for example {first!r}; regression needs numbers"
-            )
-
+        if task == "regression":
+            self.check_numbers("regression needs numbers")
         if task == "ordinal":
             self._check_levels(levels)
+
+    def check_numbers(self, why: str) -> None:
+        """Raise if the target is text."""
+        if self.values.dtype.kind not in "fiub":
+            first = self.values[self.there][:1].tolist()[0]
+            raise ValueError(f"the target {self.name!r} is text, for example {first!r}; {why}")
+
+    def check_allowed(self, loss: Loss) -> None:
+        """Raise if a loss of numbers does not allow a target, counting rows from 1 on."""
+        wrong = self.there & ~loss.allows(self.values.astype(np.float64))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"{loss.needs}, and the target {self.name!r} is {self.values[row]:g} in row "
+                f"{row + 1:,}"
+            )
 
     def _check_levels(self, levels: Sequence[str]) -> None:
         found = [str(value) for value in np.unique(self.values[self.there])]
@@ -160,7 +183,22 @@ def read_target(
         raise OptionError(f"name the column to predict: --target, one of {_names(table)}")
     if name not in table.all_names:
         raise no_column(table, [name], " to predict", table.all_names)
-    return table.without(name), _column(table.target_column(name, classes), name)
+    found = table.target_column(name, classes)
+    column = _column(found, name, f"the target {name!r}", "text or numbers")
+    return table.without(name), column
+
+
+def refuse_repeated(named: Sequence[tuple[str, str | None]]) -> None:
+    """Raise if two options, of pairs (option, column), name the same column."""
+    for (one, name), (other, again) in combinations(named, 2):
+        if name is None or name != again:
+            continue
+        if one == other:
+            raise OptionError(f"{one} names the column {name!r} twice; leave one of them out")
+        raise OptionError(
+            f"{one} and {other} name the same column, {name!r}; name another one, or leave one "
+            "of them out"
+        )
 
 
 def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Floats | None]:
@@ -171,14 +209,14 @@ def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Fl
         raise ValueError(f"the columns of {table} have no names: leave out {option}")
     if name not in table.features:
         raise no_column(table, [name], f" for {option}", table.features)
-    found = _column(table.target_column(name, None), name)
-    if found.there.any() and not found.is_numeric:
-        first = found.values[found.there][:1].tolist()[0]
-        raise ValueError(f"the column {name!r} of {option} must hold numbers; it holds {first!r}")
-    if not found.there.all():
-        row = int(np.argmin(found.there)) + 1
-        raise ValueError(f"the column {name!r} of {option} has no value in row {row:,}")
-    values = found.values.astype(np.float64)
+    called = f"the column {name!r} of {option}"
+    column = _column(table.target_column(name, None), name, called, "numbers")
+    if column.there.any() and not column.is_numeric:
+        raise ValueError(f"{called} must hold numbers; {_no_number(column)}")
+    if not column.there.all():
+        row = int(np.argmin(column.there)) + 1
+        raise ValueError(f"{called} has no value in row {row:,}")
+    values = column.values.astype(np.float64)
     wrong, least = ~((values >= 0) & (values < np.inf)), "numbers of at least 0"
     if option == "--offset":
         wrong, least = ~np.isfinite(values), "finite numbers"
@@ -186,13 +224,23 @@ def read_numbers(table: Table, name: str | None, option: str) -> tuple[Table, Fl
         wrong, least = wrong | (values != np.floor(values)), "whole numbers of at least 0"
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(
-            f"the column {name!r} of {option} must hold {least}; row {row + 1:,} has "
-            f"{values[row]:g}"
-        )
+        raise ValueError(f"{called} must hold {least}; row {row + 1:,} has {values[row]:g}")
     if not values.any() and option != "--offset":
-        raise ValueError(f"the column {name!r} of {option} is 0 in all rows")
+        raise ValueError(f"{called} is 0 in all rows")
     return table.without(name), values
+
+
+def _no_number(column: TargetColumn) -> str:
+    """Return what a column that is not one of numbers holds, of which the first other value."""
+    rows = np.flatnonzero(column.there)
+    if column.values.dtype.kind != "b":
+        for row in rows.tolist():
+            try:
+                float(column.values[row])
+            except ValueError:
+                return f"row {row + 1:,} holds {str(column.values[row])!r}"
+        return "it holds them as text: read it by --number"
+    return f"row {rows[0] + 1:,} holds {column.values[rows[0]]}"
 
 
 def read_offset(table: Table, names: Sequence[str]) -> tuple[Table, Floats | None]:
@@ -206,15 +254,29 @@ def read_offset(table: Table, names: Sequence[str]) -> tuple[Table, Floats | Non
     return table, columns[0] if columns else None
 
 
+def check_offsets(names: Sequence[str], n_scores: int) -> None:
+    """Raise unless --offset names no column, or a different one for each score of a row."""
+    refuse_repeated([("--offset", name) for name in names])
+    if len(names) in (0, n_scores):
+        return
+    many = f"--offset names {len(names)} column{'s' if len(names) > 1 else ''}"
+    if n_scores == 1:
+        raise OptionError(f"{many}, and there is one score per row: name one")
+    raise OptionError(
+        f"{many}, and there are {n_scores} scores per row: name a column for each class, in their "
+        "order"
+    )
+
+
 def _names(table: ArrowTable) -> str:
     return shown(map(repr, table.all_names))
 
 
-def _column(table: Table, name: str) -> TargetColumn:
-    """Return a column of classes or numbers."""
+def _column(table: Table, name: str, called: str, wanted: str) -> TargetColumn:
+    """Return a column of classes or numbers; a message says what it is called and should hold."""
     [kind] = table.kinds
     if kind not in (Kind.NUMBER, Kind.CATEGORY):
-        raise ValueError(f"the target {name!r} holds {kind.value}; it must be text or numbers")
+        raise ValueError(f"{called} holds {kind.value}; it must hold {wanted}")
     parts, masks = [], []
     for _, [values] in table.columns([0]):
         part, mask = _filled(values)  # type: ignore[arg-type]

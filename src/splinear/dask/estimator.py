@@ -109,7 +109,8 @@ class DaskEstimator(AdditiveEstimator):
             parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
             if getattr(getattr(given.y, "cat", None), "known", True):  # Dask may not know them
                 recipe = replace(recipe, loss=recipe.loss.knowing(given.y))
-            steps = Distributed(work, parts, client, draw_seed(self.random_state))
+            seed = draw_seed(self.random_state)
+            steps = Distributed(work, parts, client, seed, by_content=recipe.trainer.merges_copies)
             with steps.in_progress():
                 trained, watch = self._learn_in(steps, work, recipe, line)
             self._adopt(work)

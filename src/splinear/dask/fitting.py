@@ -59,12 +59,16 @@ class Distributed:
     given : Partitions
     client : Client
     seed : int
+    by_content : bool, default=False
+        Whether the rows of the sample are in an order that depends on their values alone, as those
+        of a local fit are.
     """
 
     estimator: BaseEstimator
     given: Partitions
     client: Client
     seed: int
+    by_content: bool = False
     cluster: Cluster | None = None  # once workers have coded their rows
 
     def survey(self, *, numeric: bool) -> tuple[Survey, TableReader]:
@@ -166,7 +170,12 @@ class Distributed:
     def sample_here(self, sample: _Sampled, layout: Layout, common: Response) -> TrainingSet:
         """Return the rows of the sample as a training set of the client."""
         rows = TrainingRows.prepare(
-            sample.table, layout, seed=self.seed, weights=sample.weights, n_threads=1
+            sample.table,
+            layout,
+            seed=self.seed,
+            weights=sample.weights,
+            n_threads=1,
+            by_content=self.by_content,
         )
         rows = rows.with_gap_means(rows, sample.weights, 1)
         response = of_part(common, sample.y, sample.offset)
@@ -184,7 +193,7 @@ class Distributed:
         """Have workers code their rows, and return the training set."""
         coding = Coding(reader, layout, common, pose, self.seed)
         response = of_part(common, sample.y, sample.offset)
-        here = coding.part(sample.table, response, sample.weights, None)
+        here = coding.part(sample.table, response, sample.weights, None, by_content=self.by_content)
         here.read_table = sample.table.whole
         self.cluster = cluster = Cluster(self.client, here, self.given.numbered(found.n_rows))
         cluster.has_sample = here.n_rows < sum(found.n_rows)

@@ -17,7 +17,7 @@ from splinear.losses.base import Loss
 from splinear.model.layout import Layout
 from splinear.objective.local.coding import code_rows, read_codes
 from splinear.objective.local.memory import MemoryPlan
-from splinear.objective.local.order import Order
+from splinear.objective.local.order import order_of
 from splinear.objective.local.pair_rows import PairRows
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum, Separable, Summed
@@ -83,14 +83,22 @@ class Part:
         seed: int,
         kept: AnyArray | None,
         plan: MemoryPlan | None = None,
+        *,
+        by_content: bool = False,
     ) -> Part:
-        """Return a part with the rows of a table as codes or non-zeros, still without sums."""
+        """Return a part with the rows of a table as codes or non-zeros, still without sums.
+
+        `by_content` is that of `TrainingRows.prepare`.
+        """
         if table.is_sparse:
-            rows = TrainingRows.prepare(table, layout, seed=seed, kept=kept, plan=plan)
+            rows = TrainingRows.prepare(
+                table, layout, seed=seed, kept=kept, plan=plan, by_content=by_content
+            )
             return cls([], replace(rows, layout=layout, table=_nowhere(layout)), [], None)
-        order = Order.draw(table.shape[0], kept, seed)
+        order = order_of(table, kept, seed, None, layout.curve_features if by_content else None)
         codes = code_rows(table, layout, order, MemoryPlan(), n_threads=1)
-        return cls(codes, _rows(codes, layout, kept, table.shape[0], seed), [], None)
+        rows = _rows(codes, layout, kept, table.shape[0], seed)
+        return cls(codes, replace(rows, _held=order) if order.by_content else rows, [], None)
 
     def with_sums(self, sums: Sequence[LossSum], weights: Floats | None) -> Part:
         """Return the part with sums of losses and weights."""

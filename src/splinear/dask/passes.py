@@ -56,7 +56,7 @@ class RemoteRows:
     pairs: RemotePairs | None = None
 
     is_here = False
-    inverts = False
+    inverse = None  # solvers precondition these rows by those of the sample
     is_on_disk = False
     value_price = 2.0
     plan = MemoryPlan()
@@ -131,9 +131,6 @@ class RemoteRows:
         del n_threads
         n = min(n, self.n_sampled)
         return self.first(n), curvature.some(np.arange(n), np.full(n, self.n_rows / n))
-
-    def inverse(self, *at: object) -> None:
-        """Return None: solvers precondition these rows by those of the sample."""
 
     def thinned(self, how: Thinned, n: int, n_threads: int) -> ThinnedProducts:
         """Return the function of `TrainingRows.thinned` for rows of the sample."""

@@ -30,8 +30,7 @@ def common_response(recipe: Recipe, found: Survey) -> Response:
         loss, y = loss.read(np.array([found.of_y.least, found.of_y.most]))
         is_in_unit = loss.link == "identity" and loss.n_offsets == 1
         loss = loss.fitted(found.of_unexplained if is_in_unit else found.of_y)
-        if not loss.name:
-            check_loss(loss, y)
+        check_loss(loss, y)
         return _with_means(Response(loss, y[:0]), found)
     classes, _ = distinct_classes(np.concatenate(found.labels))
     of_classes, y = loss.read(np.tile(classes, 2))  # twice: single ones cause a warning

@@ -44,9 +44,11 @@ class Coding:
         weights: Floats | None,
         kept: AnyArray | None,
         plan: MemoryPlan | None = None,
+        *,
+        by_content: bool = False,
     ) -> Part:
         """Return the part of a table of numbers."""
-        part = Part.coded(table, self.layout, self.seed, kept, plan)
+        part = Part.coded(table, self.layout, self.seed, kept, plan, by_content=by_content)
         weighted = WeightedRows(part.rows, weights, kept)
         return part.with_sums(self.pose(response, weighted), weighted.place_weights())
 

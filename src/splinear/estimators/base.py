@@ -220,8 +220,7 @@ class AdditiveEstimator(Stateful):
         if merges_copies:
             data = data.without_copies(y, offset)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
-        if not loss.name:
-            check_loss(response.loss, y if data.kept is None else y[data.kept])
+        check_loss(response.loss, y if data.kept is None else y[data.kept])
         return data, response
 
     def _sample_here(self, data: TrainingTable, training_set: TrainingSet) -> TrainingSet:

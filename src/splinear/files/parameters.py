@@ -55,7 +55,8 @@ def _plain(value: Input, where: str) -> Plain:
                 f"{where} is a loss of your own, {type(value).__name__}, and files hold those of "
                 "splinear.losses only. Pickle keeps the model, where the class can be imported."
             )
-        return {"loss": value.name, "parameters": _numbers_of(value)}
+        numbers: dict[str, Plain] = {k: _number(v) for k, v in value.parameters().items()}
+        return {"loss": value.name, "parameters": numbers}
     if isinstance(value, Term):
         if TERMS.get(type(value).__name__) is not type(value):
             raise TypeError(
@@ -93,10 +94,6 @@ def _value(data: object, where: str) -> Input:
     if set(data) != {"term", "parameters"} or data["term"] not in TERMS:
         raise refuse(where, f"one of the terms {', '.join(TERMS)}", data)
     return made(TERMS[data["term"]], data["parameters"], where)
-
-
-def _numbers_of(loss: Loss) -> dict[str, Plain]:
-    return {name: _number(value) for name, value in loss.parameters().items()}
 
 
 def _number(value: Any) -> Plain:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from splinear.losses.curvature import Curvature, Diagonal
 from splinear.losses.survey import Survey
 from splinear.tables.target import target_numbers
 
-__all__ = ["SCORED", "Link", "Loss", "Offset", "Task", "power_of_two"]
+__all__ = ["SCORED", "Link", "Loss", "Offset", "Task", "is_between", "power_of_two"]
 
 Self = TypeVar("Self", bound="Loss")
 
@@ -61,7 +62,8 @@ class Loss:
             def curvature(self, y, f):
                 return self.width**3 / np.hypot(self.width, f - y) ** 3
 
-    y and f are arrays of shape (n,), and so is what is returned.
+    y and f are arrays of shape (n,), and so is what is returned. `value` is at least 0, because
+    the gaps that certify a fit are relative to its sum: subtract the minimum of a likelihood.
 
     Attributes
     ----------
@@ -465,6 +467,12 @@ class Loss:
     def parameters(self) -> dict[str, Any]:
         """Return what a file needs besides the name to make the loss again, as numbers."""
         return {}
+
+
+def is_between(low: float, value: object, high: float) -> bool:
+    """Return whether a parameter of a loss is a number between two others, which it is not."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(low < value < high)  # type: ignore[operator]
 
 
 def power_of_two(values: Floats) -> float:

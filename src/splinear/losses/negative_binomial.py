@@ -31,6 +31,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, gammaln, xlogy
 
 from splinear._types import AnyArray, Floats
+from splinear.losses.base import is_between
 from splinear.losses.curvature import Curvature, Diagonal
 from splinear.losses.logistic import divergence
 from splinear.losses.margin import NEARLY_STRAIGHT
@@ -79,7 +80,7 @@ class NegativeBinomial(NonnegativeLoss):
     is_estimated = False
 
     def __post_init__(self) -> None:
-        if self.theta is not None and not 0.0 < self.theta < np.inf:
+        if self.theta is not None and not is_between(0.0, self.theta, np.inf):
             raise ValueError(
                 f"NegativeBinomial needs a theta above 0, or None to estimate it; got "
                 f"{self.theta!r}."

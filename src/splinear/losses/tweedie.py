@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from splinear._types import AnyArray, Floats
+from splinear.losses.base import is_between
 from splinear.losses.nonnegative import NonnegativeLoss
 
 __all__ = ["Tweedie"]
@@ -58,7 +59,7 @@ class Tweedie(NonnegativeLoss):
     needs = 'loss="tweedie" needs targets of 0 or more'
 
     def __post_init__(self) -> None:
-        if not 1.0 < self.power < 2.0:
+        if not is_between(1.0, self.power, 2.0):
             raise ValueError(
                 f"Tweedie needs a power between 1 and 2; got {self.power!r}. Poisson() has power "
                 "1, and Gamma() has power 2."

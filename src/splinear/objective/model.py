@@ -107,7 +107,7 @@ class Part:
         For all rows, the blocks at the point itself are accurate enough, and known already.
         """
         rows = self.space.rows
-        if not rows.inverts:
+        if rows.inverse is None:
             return None
         blocks = self._at.blocks if self.is_whole else self.blocks
         return rows.inverse(self.space, self.curvature, blocks)

@@ -53,6 +53,16 @@ class Inverse(Protocol):
         ...
 
 
+class Inverter(Protocol):
+    """Returns approximate inverses of each output's Hessian."""
+
+    def __call__(
+        self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
+    ) -> Inverse | None:
+        """Return them, or None for too many curves; `blocks` are those of all rows."""
+        ...
+
+
 class Rows(Protocol):
     """Rows, wherever they are."""
 
@@ -135,17 +145,8 @@ class Rows(Protocol):
         ...
 
     @property
-    def inverts(self) -> bool:
-        """Whether `inverse` may return inverses."""
-        ...
-
-    def inverse(
-        self, space: Space, curvature: Curvature, blocks: list[list[Floats]]
-    ) -> Inverse | None:
-        """Return approximate inverses of each output's Hessian; None where these rows have none.
-
-        Only for a moderate number of curves; `blocks` are those of all rows.
-        """
+    def inverse(self) -> Inverter | None:
+        """What computes approximate inverses of Hessians; None if solvers precondition the rows."""
         ...
 
     def thinned(self, how: Thinned, n: int, n_threads: int) -> ThinnedProducts:

@@ -34,7 +34,7 @@ class Space:
         self.cone = self.layout.cone
         # Several outputs are classes: adding the same to all of them changes no probability.
         # On workers, whose scores are made of parameters, nothing is done about it.
-        is_at_hand = rows.is_here or rows.inverts
+        is_at_hand = rows.is_here or rows.inverse is not None
         self.is_tied = is_at_hand and self.is_free and n_outputs > 1 and self.cone is None
         self.has_level = self.is_free and any(group.has_level for group in self.layout.groups)
 

@@ -31,7 +31,7 @@ _ROWS, _FEW_ROWS = 9, 5  # of the table beside a curve; fewer if it has many col
 MOST_ROWS = 60  # in a table of levels
 _LEAST_SPREAD = 100  # levels of which quantiles are told: none is that of a single rare level
 _AS_LEVELS = 2  # a numeric feature with this many values is drawn like a category
-_FINEST = 0.25  # least length of a vertical axis, relative to that of the largest term
+_FINEST = 0.25  # least length of an axis or scale, relative to the range of the largest term
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def flat_terms(content: Content) -> list[str]:
 def _card(content: Content, shown: Shown, k: int, least: float) -> Card:
     term = shown.term
     if isinstance(term, FittedPair):
-        pictures, numbers, notes = draw_surface(content, shown)
+        pictures, numbers, notes = draw_surface(content, shown, least)
     elif term.levels is not None:
         pictures, numbers, notes = _levels(content, term, least)
     else:

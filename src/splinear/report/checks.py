@@ -30,12 +30,13 @@ _LEAST_ROWS = 20  # per group of rows, unless there are too few
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """False and true positive rates as the threshold is lowered."""
+    """False and true positive rates as the threshold is lowered, of a class with so many rows."""
 
     name: str
     wrongly: Floats
     rightly: Floats
     area: float
+    n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ def roc(scored: Scored) -> list[Roc]:
         if 0 < is_it.sum() < len(is_it):
             wrongly, rightly, _ = roc_curve(is_it, score, sample_weight=scored.weights)
             area = float(roc_auc_score(is_it, score, sample_weight=scored.weights))
-            out.append(Roc(scored.classes[k], wrongly, rightly, area))
+            out.append(Roc(scored.classes[k], wrongly, rightly, area, int(is_it.sum())))
     return out
 
 

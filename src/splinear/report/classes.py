@@ -12,9 +12,10 @@ from splinear.report.checks import Roc
 from splinear.report.numbers import Numbers, percent
 from splinear.report.scoring import Scored
 
-__all__ = ["MANY", "Mistake", "class_table", "confusion_counts", "mistakes", "weakest"]
+__all__ = ["FEW_ROWS", "MANY", "Mistake", "class_table", "confusion_counts", "mistakes", "weakest"]
 
 MANY = 10  # classes: of more than these, lines in one picture cannot be told apart
+FEW_ROWS = 10  # a class with fewer has an area that says little
 _WEAKEST = 6  # classes of many whose ROC curves are drawn
 _GRID = 201  # points of the mean of ROC curves
 MOST_ROWS = 200  # of a table of classes
@@ -50,12 +51,17 @@ def mistakes(scored: Scored) -> list[Mistake]:
 
 
 def weakest(curves: list[Roc]) -> list[Roc]:
-    """Return the curves of the classes with the smallest areas, and the mean of all curves."""
-    chosen = sorted(curves, key=lambda curve: curve.area)[:_WEAKEST]
+    """Return the curves of the classes with the smallest areas, and the mean of all curves.
+
+    The area of a class with a few rows says little, and it is drawn only where there are no others.
+    """
+    told = [curve for curve in curves if curve.n_rows >= FEW_ROWS] or curves
+    chosen = sorted(told, key=lambda curve: curve.area)[:_WEAKEST]
     wrongly = np.linspace(0.0, 1.0, _GRID)
     rightly = np.mean([_along(curve, wrongly) for curve in curves], axis=0)
     area = float(np.mean([curve.area for curve in curves]))
-    return [*chosen, Roc(f"mean of all {len(curves)}", wrongly, rightly, area)]
+    n_rows = sum(curve.n_rows for curve in curves)
+    return [*chosen, Roc(f"mean of all {len(curves)}", wrongly, rightly, area, n_rows)]
 
 
 def _along(curve: Roc, wrongly: Floats) -> Floats:

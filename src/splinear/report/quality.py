@@ -16,6 +16,7 @@ from splinear.report.checks import (
     roc,
 )
 from splinear.report.classes import (
+    FEW_ROWS,
     MANY,
     MOST_ROWS,
     class_table,
@@ -114,9 +115,11 @@ def _roc(curves: list[Roc], drawn: list[Roc]) -> Figure:
         several = len(curves) > 1
         caption = "Each class against the rest." if several else f"Positive: {curves[0].name}."
     else:
-        areas = sorted(curve.area for curve in curves)[len(drawn) - 1 :]
+        areas = sorted(curve.area for curve in curves if curve not in drawn)
+        n_told = sum(curve.n_rows >= FEW_ROWS for curve in curves) or len(curves)
+        told = f" of {FEW_ROWS} rows or more" if n_told < len(curves) else ""
         caption = (
-            f"Each class against the rest: the {len(drawn) - 1} of {len(curves)} classes with the "
+            f"Each class against the rest: the {len(drawn) - 1} of {n_told} classes{told} with the "
             f"smallest areas, and the mean. The other {len(areas)}, with areas from "
             f"{areas[0]:.3f} to {areas[-1]:.3f}, are in the table."
         )

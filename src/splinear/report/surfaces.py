@@ -20,7 +20,6 @@ __all__ = ["draw_surface"]
 
 MOST_LEVELS, MOST_MAPS = 10, 10
 _CELLS, _FEW_CELLS, _FEW_CELLS_FROM = 28, 16, 3  # per numeric axis; fewer for many maps
-_PALE = 0.02  # of the height of the largest term: smaller values are pale
 _NEAR = 1.5  # cells within which a row counts as near
 
 
@@ -90,8 +89,12 @@ def _scale(axis: SurfaceAxis, wanted: Axis) -> Axis:
     return Axis(lo, hi, 0.0, 1.0, wanted.bend) if lo < hi else wanted
 
 
-def draw_surface(content: Content, shown: Shown) -> Drawn:
-    """Return the heat maps of a surface, a table of its values, and notes."""
+def draw_surface(content: Content, shown: Shown, least: float) -> Drawn:
+    """Return the heat maps of a surface, a table of its values, and notes.
+
+    `least` is the least length of a scale, from the deepest color below 0 to that above, so that
+    small effects stay pale.
+    """
     pieces, pair = shown.pieces, shown.term
     assert isinstance(pieces, SurfaceTerm)
     assert isinstance(pair, FittedPair)
@@ -104,7 +107,7 @@ def draw_surface(content: Content, shown: Shown) -> Drawn:
     f = np.array([_bilinear(own, x.nodes, z.nodes) for own in values])
     empty = _empty(content, x, z)
     seen = np.abs(f) if empty is None or empty.all() else np.abs(f[:, ~empty])
-    height = max(float(seen.max()), _PALE * max(s.height for s in content.shown), 1e-300)
+    height = max(float(seen.max()), 0.5 * least, 1e-300)
     order = np.sort(np.argsort(-np.abs(f).max(axis=(1, 2)), kind="stable")[:n_maps]).tolist()
     pictures = []
     for k in order:

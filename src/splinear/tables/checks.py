@@ -248,7 +248,8 @@ def _refuse_no_numbers(name: str, found: AnyArray) -> None:
         wrong = [values.dtype.kind not in "biuf"]
     if any(wrong):
         value = values[wrong.index(True)] if values.size else values.dtype
-        raise ValueError(f"{name} must hold numbers; got {value!r}.")
+        text = repr(str(value)) if isinstance(value, str) else str(value)
+        raise ValueError(f"{name} must hold numbers; got {text}.")
 
 
 def check_groups(groups: Input, n_rows: int) -> NDArray[np.intp] | None:
@@ -269,6 +270,11 @@ def check_groups(groups: Input, n_rows: int) -> NDArray[np.intp] | None:
         raise TypeError(
             f"groups must be values that can be sorted, of one type ({error})."
         ) from error
+    if n_rows > 1 and not index.any():
+        raise ValueError(
+            f"groups names the same group in all {n_rows:,} rows, which says nothing of others: "
+            "leave it out, or name the unit that each row belongs to."
+        )
     return np.asarray(index, dtype=np.intp)
 
 

@@ -78,7 +78,6 @@ class DeviceRows:
 
     is_here = False
     is_on_disk = False
-    inverts = True
     n_sampled = 0  # products with the Hessian use all rows
     value_price = 0.02  # relative cost of a value in a pass; 2 for the core
 

@@ -71,7 +71,7 @@ class TrainingRows:
     _one_reader: Lock = field(default_factory=Lock, repr=False)
     _held: Order | None = field(default=None, repr=False)  # the order, if kept in memory
     is_here = True
-    inverts = False
+    inverse = None  # solvers precondition these rows themselves
 
     @classmethod
     def prepare(
@@ -279,9 +279,6 @@ class TrainingRows:
     def value_price(self) -> float:
         """Cost of a value in a pass over the rows, in multiplications and additions."""
         return 2.0 if self.is_coded else 20.0
-
-    def inverse(self, *at: object) -> None:
-        """Return None: solvers precondition these rows themselves."""
 
     def thinned(self, how: Thinned, n: int, n_threads: int) -> ThinnedProducts:
         """Return a function that computes matrices sum_i h_i t_i t_i' of several h (n,).

@@ -152,9 +152,23 @@ def _even_step(ticks: Sequence[float]) -> float | None:
     return float(gaps.min()) if len(gaps) and gaps.max() < 1.5 * gaps.min() else None
 
 
-def bottom_axis(axis: Axis, y: float, most: int = 6, *, grid_top: float | None = None) -> str:
-    """Return ticks below y, and grid lines up to `grid_top`."""
+def bottom_axis(
+    axis: Axis,
+    y: float,
+    most: int = 6,
+    *,
+    grid_top: float | None = None,
+    beside: tuple[str, float] | None = None,
+) -> str:
+    """Return ticks below y, and grid lines up to `grid_top`.
+
+    `beside` is a label on the right that no tick may touch, with the place of its middle.
+    """
     ticks = _legible_ticks(axis, most)
+    if beside is not None:
+        name, place = beside
+        room = place - _LETTER * (len(name) + 1) / 2  # half a letter of space
+        ticks = [t for t in ticks if axis.at(t) + _LETTER * len(axis.label(t, ticks)) / 2 <= room]
     at = axis(ticks).tolist()
     lines = ""
     if grid_top is not None:

@@ -19,6 +19,7 @@ WIDTH, HEIGHT = 360.0, 218.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 350.0, 22.0, 196.0
 STRIP = 30.0  # the height of the histogram
 SLOT = 46.0  # the width of the area for missing values
+MISSING = "missing"
 _CELLS = 40
 _MOST_OF_BAND = 0.35  # largest visible part of a band, relative to the curve's height
 _FEW = 12  # values up to which each is marked
@@ -86,7 +87,11 @@ def draw_curve(panel: CurvePanel, words: str) -> str:
         text(panel.unit, LEFT - 40, 11, class_="unit"),
         left_axis(up, LEFT, right, most=5),
         *_histogram(panel, across),
-        bottom_axis(_with_ticks(across, panel.spread), BOTTOM),
+        bottom_axis(
+            _with_ticks(across, panel.spread),
+            BOTTOM,
+            beside=(MISSING, across.end + SLOT / 2) if missing else None,
+        ),
     )
     if across.bend is not None:
         picture.add(text("horizontal: log scale", right, 11, text_anchor="end", class_="unit"))
@@ -177,7 +182,7 @@ def _dots(panel: CurvePanel, across: Axis, up: Axis) -> list[str]:
 def _missing(panel: CurvePanel, up: Axis, x: float) -> list[str]:
     if panel.at_missing is None:
         return []
-    out = [text("missing", x, BOTTOM + 16, text_anchor="middle")]
+    out = [text(MISSING, x, BOTTOM + 16, text_anchor="middle")]
     if panel.f.shape[1] == 1 and panel.half_missing > 0.0:
         ends = np.clip(panel.at_missing[0] + np.array([-1, 1]) * panel.half_missing, up.lo, up.hi)
         low, high = up(ends)

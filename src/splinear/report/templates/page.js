@@ -211,7 +211,12 @@
   const isFactor = data.link === "log";
   const effect = (x) => (isFactor ? `\u00d7${byDigits(Number(Math.exp(x).toPrecision(3)))}` : signed(x));
   const whole = (x) => (isFactor ? byDigits(Math.exp(x)) : plain(x));
-  const percent = (p) => `${(100 * p).toFixed(p > 0.0995 && p < 0.9995 ? 1 : 2)}%`;
+  // Near 0 and near 1 with two digits of the distance: 99.89 %, not 99.9 %.
+  function percent(p) {
+    const nearest = Math.min(p, 1 - p);
+    const places = nearest > 0 && nearest < 0.01 ? Math.min(6, 1 - Math.floor(Math.log10(100 * nearest))) : 1;
+    return `${(100 * p).toFixed(places)}%`;
+  }
   const byDigits = (x) => minus(Math.abs(x) >= 1e4 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(5))));
   const figures = document.getElementById("figures");
   const problem = document.getElementById("problem");
