@@ -25,8 +25,8 @@ import report
 from gpu_fit import COLUMNS, LONGEST, N_FITS, TASKS, Fit, cp, n_long, waves  # or it says why not
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.devices.cuda import CudaBackend, CudaCells
-from splinear.devices.finding import cuda_backend
+from splinear.objective.gpu.cuda import CudaBackend, CudaCells
+from splinear.objective.gpu.finding import cuda_backend
 from splinear.terms import Spline
 
 N_TIMES = 10

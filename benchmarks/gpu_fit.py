@@ -21,7 +21,7 @@ import sets
 from sklearn.base import BaseEstimator, clone
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.devices.finding import NoDeviceError, cuda_backend
+from splinear.objective.gpu.finding import NoDeviceError, cuda_backend
 
 try:
     cuda_backend("cuda")

@@ -23,7 +23,7 @@ from gpu_fit import cp, fit_seconds  # which says so if there is no GPU
 from sklearn.base import BaseEstimator
 
 from splinear import AdditiveClassifier, AdditiveSVC
-from splinear.devices import cuda, steps, whole
+from splinear.objective.gpu import cuda, steps, whole
 
 CALLS = {
     cuda.CudaBackend: ("array", "numpy", "grams", "inverse_factors", "twice",

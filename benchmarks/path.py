@@ -19,12 +19,12 @@ import sets
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from splinear import AdditiveClassifier, AdditiveSVC, PathSearchCV
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.reading import Given
+from splinear.estimators.search import Setting
+from splinear.estimators.trainer import Trained
+from splinear.objective.running import one_blas_thread
 from splinear.terms import Spline
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.folds import Setting
-from splinear.training.running import one_blas_thread
-from splinear.training.table import Given
-from splinear.training.trainer import Trained
 
 T = TypeVar("T")
 

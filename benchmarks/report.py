@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import rivals
 
-from splinear.experiments.machine import describe
+from splinear.experiments.reproduction import describe
 
 Row = dict[str, Any]
 Points = list[dict[str, float]]

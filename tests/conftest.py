@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from splinear.curves.axes import Axes
-from splinear.curves.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
-from splinear.curves.embedding import Embedding
 from splinear.losses.margin import MarginLoss
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
+from splinear.model.plan import TermPlan
 from splinear.penalties import MatrixPenalty, Penalty
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
+from splinear.terms.axes import Axes
 from splinear.terms.base import Advice, ColumnData
-from splinear.terms.plan import TermPlan
+from splinear.terms.basis import Basis, BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
+from splinear.terms.embedding import Embedding
+from splinear.terms.group import TermGroup
 from tests.reference.losses import LOSSES
 
 # What a shell runs in the background ignores Ctrl-C, and so would the processes of the tests.

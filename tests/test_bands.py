@@ -20,7 +20,7 @@ from splinear.inspection import (
     standard_error,
     summary,
 )
-from splinear.inspection.flatness import upper_tail
+from splinear.inspection.summary import upper_tail
 from splinear.model import covariance
 from splinear.terms import Linear, Spline
 

@@ -18,8 +18,8 @@ from splinear.objective import whole_hessian
 from splinear.objective.local import memory
 from splinear.solvers import newton
 from splinear.solvers.reml import choosing
+from splinear.terms import advice
 from splinear.terms.base import LEAST_BINS, Advice
-from splinear.training import advice
 
 ROOT = Path(__file__).parents[1]
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

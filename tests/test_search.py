@@ -458,7 +458,7 @@ class Clock:
     now = 0.0
 
     def __init__(self, monkeypatch):
-        for module in ("search", "objective.watch", "training.estimator", "training.folds"):
+        for module in ("estimators.base", "estimators.search", "objective.watch"):
             monkeypatch.setattr(f"splinear.{module}.time", self)
 
     def monotonic(self):

@@ -27,9 +27,9 @@ from splinear import (
 from splinear.inspection import summary
 from splinear.model.scatter import Scatter, together
 from splinear.objective.units import Units, scatter_sums, typical_weight
+from splinear.tables.copies import copies_of
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
-from splinear.training.copies import copies_of
 
 COPIES = "equal another row in X and y"
 SMALL = {"curve": Spline(12), "tol": 1e-8, "random_state": 0}

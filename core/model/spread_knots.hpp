@@ -1,4 +1,4 @@
-// Knots where rows are and everywhere else: the twin of spread_knots() in splinear/curves/knots.py
+// Knots where rows are and everywhere else: the twin of spread_knots() in splinear/terms/knots.py
 // for rows of weight 1.
 #pragma once
 

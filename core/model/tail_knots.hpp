@@ -1,5 +1,5 @@
 // Knots of features with a long tail: the twins of has_long_tail(), quantile_knots() and filled()
-// in splinear/curves/knots.py for rows of weight 1.
+// in splinear/terms/knots.py for rows of weight 1.
 #pragma once
 
 #include <algorithm>

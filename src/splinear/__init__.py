@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from splinear import export, inspection, kernels, losses, penalties, report, terms
-    from splinear.classifier import AdditiveClassifier
+    from splinear.estimators.classifier import AdditiveClassifier
+    from splinear.estimators.regressor import AdditiveRegressor
+    from splinear.estimators.search import PathSearchCV
+    from splinear.estimators.svc import AdditiveSVC
+    from splinear.estimators.svr import AdditiveSVR
+    from splinear.estimators.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
     from splinear.files import load, save
-    from splinear.regressor import AdditiveRegressor
-    from splinear.search import PathSearchCV
-    from splinear.svc import AdditiveSVC
-    from splinear.svr import AdditiveSVR
-    from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
     __version__: str
 
@@ -50,14 +50,14 @@ _MODULES = (
     "plotting", "report", "terms",
 )  # fmt: skip
 _MODULE_OF = {
-    "AdditiveClassifier": "classifier",
-    "AdditiveRegressor": "regressor",
-    "AdditiveSVC": "svc",
-    "AdditiveSVR": "svr",
-    "FourierEmbedding": "transformers",
-    "HermiteEmbedding": "transformers",
-    "PathSearchCV": "search",
-    "SplineEmbedding": "transformers",
+    "AdditiveClassifier": "estimators.classifier",
+    "AdditiveRegressor": "estimators.regressor",
+    "AdditiveSVC": "estimators.svc",
+    "AdditiveSVR": "estimators.svr",
+    "FourierEmbedding": "estimators.transformers",
+    "HermiteEmbedding": "estimators.transformers",
+    "PathSearchCV": "estimators.search",
+    "SplineEmbedding": "estimators.transformers",
     "load": "files",
     "save": "files",
 }

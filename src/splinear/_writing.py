@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["written_whole"]
+__all__ = ["write", "written_whole"]
 
 
 @contextmanager
@@ -71,3 +71,10 @@ def _settle(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def write(path: str | os.PathLike[str] | None, data: bytes) -> None:
+    """Write a file, which replaces an existing one when complete; do nothing for None."""
+    if path is not None:
+        with written_whole(path) as file:
+            file.write(data)

@@ -15,9 +15,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_circles
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from splinear._types import AnyArray, Floats
-from splinear.classifier import AdditiveClassifier
+from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.svc import AdditiveSVC
 from splinear.plotting import CurvesDisplay
-from splinear.svc import AdditiveSVC
 from splinear.terms import Fourier, Hermite, Linear, Spline
 
 __all__ = [

@@ -11,8 +11,8 @@ from sklearn.utils import check_scalar
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.curves.basis import BSplineBasis
 from splinear.tables.chunks import as_floats
+from splinear.terms.basis import BSplineBasis
 
 __all__ = ["min_kernel", "spline_kernel"]
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from splinear.devices.finding import NoDeviceError, cuda_backend
+from splinear.objective.gpu.finding import NoDeviceError, cuda_backend
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 

@@ -21,8 +21,9 @@ from splinear.dask import (  # noqa: E402
     waiting,
 )
 from splinear.dask.shelf import Shelf  # noqa: E402
-from splinear.objective import watch  # noqa: E402
-from splinear.training import estimator, live, moments  # noqa: E402
+from splinear.estimators import base as estimator  # noqa: E402
+from splinear.estimators import live  # noqa: E402
+from splinear.objective import moments, watch  # noqa: E402
 
 pytestmark = pytest.mark.dask
 

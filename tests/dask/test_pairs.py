@@ -23,8 +23,8 @@ from splinear.dask import (  # noqa: E402
     storing,
 )
 from splinear.dask.passes import RemoteRows  # noqa: E402
-from splinear.training import crossfit, interactions  # noqa: E402
-from splinear.training.pair_check import PairCheck  # noqa: E402
+from splinear.solvers.pairs import crossfit, interactions  # noqa: E402
+from splinear.solvers.pairs.pair_check import PairCheck  # noqa: E402
 
 pytestmark = pytest.mark.dask
 

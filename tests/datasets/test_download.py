@@ -21,9 +21,8 @@ import pytest
 
 from splinear import datasets
 from splinear.datasets import _download
-from splinear.datasets._converters import adult_csv
 from splinear.datasets._files import HOME_VARIABLE, DataFile
-from splinear.datasets._registry import DATA_SETS
+from splinear.datasets._registry import DATA_SETS, adult_csv
 
 # What a server is asked for: for each file of a data set, one path per mirror.
 PATHS = {

@@ -17,11 +17,10 @@ from typer.testing import CliRunner
 
 from splinear import AdditiveSVC, cli
 from splinear.cli import reproduce
-from splinear.experiments import exactness, figure2
+from splinear.experiments import figure2, table4
 from splinear.experiments.bench import Bench
 from splinear.experiments.catalog import EXPERIMENTS, find
 from splinear.experiments.choosing import choose
-from splinear.experiments.machine import describe
 from splinear.experiments.mnist import to_bytes
 from splinear.experiments.models import (
     AS_THEY_ARE,
@@ -33,6 +32,7 @@ from splinear.experiments.models import (
     linear,
     spline,
 )
+from splinear.experiments.reproduction import describe
 from splinear.terms import Fourier, Hermite, Spline
 
 runner = CliRunner()
@@ -122,8 +122,8 @@ def test_spline_on_255_bins_is_the_min_kernel_svm():
     digits = load_digits()
     X, X_test = to_bytes(digits.data[:400], digits.data[400:600])
     y = digits.target[:400]
-    exact = exactness.libsvm_scores(X / 255, y, X_test / 255, C=0.1)
-    ours = exactness.spline_scores(X, y, X_test, C=0.1, n_jobs=1)
+    exact = table4.libsvm_scores(X / 255, y, X_test / 255, C=0.1)
+    ours = table4.spline_scores(X, y, X_test, C=0.1, n_jobs=1)
     # LIBSVM does not penalize the bias, the spline does a little.
     assert np.abs(exact - ours).max() < 0.05 * np.abs(exact).mean()
     assert (exact.argmax(axis=1) == ours.argmax(axis=1)).all()

@@ -17,10 +17,10 @@ from exported_models import CASES, ODD_NAME, fitted, rows, table, two
 from json_evaluator import JsonModel
 
 from splinear import AdditiveClassifier, inspection
-from splinear.curves.basis import SampledBasis
 from splinear.export import to_json
 from splinear.penalties import MatrixPenalty
 from splinear.terms import Hermite
+from splinear.terms.basis import SampledBasis
 
 
 def own_scores(model: object, X: object) -> np.ndarray:

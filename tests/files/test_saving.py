@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_info
 
 import splinear
 from splinear import AdditiveClassifier, AdditiveSVC, AdditiveSVR, PathSearchCV
-from splinear.files import archive
+from splinear.files import saving
 from splinear.terms import Category, Spline
 
 
@@ -228,7 +228,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    for place, name in ((os, "fsync"), (os, "replace"), (archive, "_write")):
+    for place, name in ((os, "fsync"), (os, "replace"), (saving, "_write")):
         with monkeypatch.context() as patched:
             patched.setattr(place, name, full)
             with pytest.raises(OSError, match="No space left"):
@@ -435,4 +435,4 @@ def test_skops_of_a_plain_model_needs_one_name():
     model, _ = case("frame")
     model = copy.copy(model).set_params(curve=None)
     untrusted = skops.get_untrusted_types(data=skops.dumps(model))
-    assert untrusted == ["splinear.classifier.AdditiveClassifier"]
+    assert untrusted == ["splinear.estimators.classifier.AdditiveClassifier"]

@@ -13,8 +13,8 @@ from splinear.losses import Hinge, Logistic
 from splinear.model.additive import Model
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.moments import moments
 from splinear.tables.opening import open_table
-from splinear.training.moments import moments
 
 MAPS = ["tables", "gather", "stiffen", "soften", "extended"]
 

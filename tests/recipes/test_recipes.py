@@ -14,10 +14,10 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
-from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.tables.opening import FORMATS
 from splinear.terms import Spline
+from splinear.terms.basis import BSplineBasis
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = {

@@ -6,7 +6,7 @@ AdditiveSVC and AdditiveSVR (`bias` B, lambda = 1 / (C n) in the paper):
 
 AdditiveClassifier and AdditiveRegressor (free intercept, `bias` None): the same without 1/2 b^2.
 The penalty is that of all groups of the layout, 1/2 sum_k |T^{-1} coef_k|^2 / s_k^2 and more (see
-`splinear.model.group` and `splinear.model.pairs`).
+`splinear.terms.group` and `splinear.terms.pair_group`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from splinear._types import AnyArray, Floats
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup
+from splinear.terms.pair_group import PairGroup
 
 
 def scores(layout: Layout, parameters: Floats, intercept: float, table: AnyArray) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from splinear.curves.basis import BSplineBasis
 from splinear.losses import Logistic
 from splinear.objective.calibration import Calibration
 from splinear.objective.local.training_rows import TrainingRows
@@ -15,6 +14,7 @@ from splinear.objective.objective import Objective
 from splinear.objective.problem import Problem, Stopping
 from splinear.solvers import newton
 from splinear.tables.opening import open_table
+from splinear.terms.basis import BSplineBasis
 
 DEGREES = [0, 1, 2, 3]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from splinear.curves.basis import BSplineBasis
 from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
@@ -18,6 +17,7 @@ from splinear.solvers import newton
 from splinear.solvers.reml import choosing
 from splinear.solvers.reml.smoothness import Smoothness, choose_smoothness
 from splinear.tables.opening import open_table
+from splinear.terms.basis import BSplineBasis
 
 STOPPING = Stopping(tol=1e-3)
 

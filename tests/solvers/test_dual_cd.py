@@ -14,13 +14,13 @@ from sklearn.svm import LinearSVC
 from written_out import explicit, primal, scores, weights_of
 
 from splinear import _core
-from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError, SquaredHinge
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.problem import Problem, Start, Stopping
 from splinear.objective.watch import Watch
 from splinear.solvers.hinge import dual_cd
 from splinear.terms import Category, Spline
+from splinear.terms.basis import BSplineBasis, FourierBasis, HermiteBasis
 
 BASES = [BSplineBasis(r, n) for r, n in [(0, 7), (1, 5), (2, 4), (3, 6)]]
 BASES += [FourierBasis(2), HermiteBasis(3)]

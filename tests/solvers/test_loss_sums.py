@@ -5,7 +5,7 @@ import pytest
 
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
 from splinear.losses.margin import NEARLY_STRAIGHT
-from splinear.objective.local.row_sample import sample_rows
+from splinear.objective.local.training_rows import sample_rows
 from splinear.objective.loss_sums import Separable, Summed, missing_curvature
 from splinear.objective.problem import Problem
 

@@ -10,7 +10,6 @@ from scipy.special import entr, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 from written_out import explicit, primal, weights_of
 
-from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
 from splinear.objective import whole_hessian
 from splinear.objective.local.training_rows import TrainingRows
@@ -24,6 +23,7 @@ from splinear.solvers import newton
 from splinear.solvers.hinge import dual_cd
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Spline
+from splinear.terms.basis import BSplineBasis, FourierBasis, HermiteBasis
 
 BASES = [BSplineBasis(r, n) for r, n in [(0, 7), (1, 5), (2, 4), (3, 6)]]
 BASES += [FourierBasis(2), HermiteBasis(3)]

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.curves.basis import BSplineBasis
 from splinear.losses import Gamma, Logistic, Poisson, Softmax, SquaredError
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import Separable, Summed
@@ -19,6 +18,7 @@ from splinear.objective.problem import Problem, Stopping
 from splinear.solvers import newton
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
+from splinear.terms.basis import BSplineBasis
 
 LOG_LINK = {"poisson": Poisson(), "gamma": Gamma()}
 KINDS = ["squared error", "separable", "logistic", "softmax", *LOG_LINK]

@@ -14,7 +14,7 @@ from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.problem import Problem, Start, Stopping
 from splinear.solvers.hinge import dual_cd
 from splinear.solvers.proofs.certificate import certify_problem
-from splinear.solvers.proofs.refinement import stand_in
+from splinear.solvers.proofs.rounding import stand_in
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
 

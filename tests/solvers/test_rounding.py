@@ -11,17 +11,17 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveSVC, AdditiveSVR
-from splinear.curves.basis import BSplineBasis
+from splinear.estimators import dual as dual_trainer
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
+from splinear.solvers.hinge import primal
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem
 from splinear.solvers.proofs.rounding import error_of_codes, rows_in_doubt
 from splinear.tables.opening import open_table
 from splinear.terms import Spline
-from splinear.training import dual as dual_trainer
-from splinear.training import tall
+from splinear.terms.basis import BSplineBasis
 from tests.reference.losses import LOSSES
 
 CURVES = {
@@ -108,7 +108,7 @@ def test_the_certificate_is_that_of_all_rows(
         return calls[-1][1]
 
     monkeypatch.setattr(dual_trainer, "certify_problem", note)
-    monkeypatch.setattr(tall, "suits_newton", lambda *_: False)
+    monkeypatch.setattr(primal, "suits_newton", lambda *_: False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         MODELS[kind].set_params(curve=CURVES[curve]).fit(X, y)

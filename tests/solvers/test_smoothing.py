@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from written_out import primal
 
-from splinear.curves.basis import BSplineBasis
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.margin_sums import RowMargins
@@ -14,6 +13,7 @@ from splinear.objective.problem import Problem, Start, Stopping
 from splinear.objective.watch import Watch
 from splinear.solvers.hinge import dual_cd, smoothing
 from splinear.tables.opening import open_table
+from splinear.terms.basis import BSplineBasis
 
 LOSSES = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2)]
 CLOSE = Stopping(tol=1e-3, max_iter=400)

@@ -10,7 +10,6 @@ from sklearn.datasets import load_diabetes, load_wine
 from written_out import explicit
 
 from splinear import AdditiveClassifier, AdditiveRegressor, inspection
-from splinear.curves.basis import BSplineBasis
 from splinear.inspection import shape_function
 from splinear.losses import Logistic, Softmax, SquaredError
 from splinear.objective.blocks import penalized_bands
@@ -23,6 +22,7 @@ from splinear.solvers.reml.posterior import PartsPosterior, posterior_variances
 from splinear.solvers.reml.smoothness import choose_smoothness
 from splinear.tables.opening import open_table
 from splinear.terms import Category, Fourier, Hermite, Linear, Spline
+from splinear.terms.basis import BSplineBasis
 
 TERMS = {
     "curve": Spline(15),

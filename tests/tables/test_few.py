@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from splinear import AdditiveClassifier, AdditiveRegressor
+from splinear.estimators import reading
 from splinear.tables.few import open_few
 from splinear.terms import Category, Fourier, Spline
-from splinear.training import table as reading
 
 
 def frame(n: int = 80) -> pd.DataFrame:

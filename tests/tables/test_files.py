@@ -216,7 +216,7 @@ def test_sparse_rows_on_disk(kind, words, monkeypatch):
     counts, y, path = words
     monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 3000)
     blocks = MemoryPlan(rows_per_block=1024)
-    monkeypatch.setattr("splinear.training.memory.plan_memory", lambda *_: blocks)
+    monkeypatch.setattr("splinear.estimators.base.plan_memory", lambda *_: blocks)
     options = {"C": 1.0, "tol": 1e-4, "random_state": 0}
     expected = kind(**options).fit(counts, y)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)

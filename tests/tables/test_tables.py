@@ -688,7 +688,7 @@ def test_a_large_matrix_is_made_in_pieces(holes, monkeypatch):
     options = {"terms": {"color": Category(unseen="error")}, "random_state": 0}
     expected = AdditiveSVC(**options).fit(X, y)
     scores = expected.decision_function(X)
-    monkeypatch.setattr("splinear.training.table.MOST_AT_ONCE", 100)
+    monkeypatch.setattr("splinear.estimators.reading.MOST_AT_ONCE", 100)
     monkeypatch.setattr("splinear.tables.table.COPIED_AT_ONCE", 500)
     model = AdditiveSVC(**options).fit(X, y)
     assert_array_equal(parameters(model), parameters(expected))

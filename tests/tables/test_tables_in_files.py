@@ -17,12 +17,12 @@ from splinear import (
     AdditiveSVR,
     PathSearchCV,
 )
-from splinear.curves import knots as knots_module
 from splinear.inspection import contributions, importances, knots, shape_function
 from splinear.objective.local.memory import MemoryPlan
+from splinear.tables.columns import NumberTable
 from splinear.tables.parquet import ParquetFiles
 from splinear.terms import Category, Pair, Spline
-from splinear.training.columns import NumberTable
+from splinear.terms import knots as knots_module
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -231,7 +231,7 @@ def test_blocks_on_disk(files, monkeypatch):
     expected = AdditiveSVC(C=1.0, **options).fit(files["frame"], files["y"])
     smooth = AdditiveClassifier(**options).fit(files["frame"], files["y"])
     blocks = MemoryPlan(rows_per_block=512)
-    monkeypatch.setattr("splinear.training.memory.plan_memory", lambda *_: blocks)
+    monkeypatch.setattr("splinear.estimators.base.plan_memory", lambda *_: blocks)
     model = AdditiveSVC(C=1.0, max_memory="1GB", **options).fit(files["parquet"], "sick")
     assert not np.array_equal(parameters(model), parameters(expected))  # there were blocks
     assert model.objective_ == pytest.approx(expected.objective_, rel=2e-3)

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from splinear.cli.console import OptionError, failing_well, say
-from splinear.cli.models import load_model
+from splinear.cli.data import load_model
 from splinear.cli.output import CONVERTED, SQL_MARK, check_outputs, write_text
-from splinear.training.estimator import AdditiveEstimator
+from splinear.estimators.base import AdditiveEstimator
 
 if TYPE_CHECKING:
     import typer

@@ -13,15 +13,15 @@ import numpy as np
 from splinear._lookup import closest, shown
 from splinear._types import AnyArray, Input
 from splinear.cli.console import OptionError
+from splinear.estimators.base import AdditiveEstimator
 from splinear.tables.arrow import ArrowTable, import_arrow
 from splinear.tables.csv import CsvFile
 from splinear.tables.files import ending
 from splinear.tables.opening import FORMATS, open_files
 from splinear.tables.table import Table
 from splinear.tables.values import Kind
-from splinear.training.estimator import AdditiveEstimator
 
-__all__ = ["Reading", "blocks", "no_column", "open_data", "open_for", "some_rows"]
+__all__ = ["Reading", "blocks", "load_model", "no_column", "open_data", "open_for", "some_rows"]
 
 MOST_HINTS = 10  # options that a message lists
 READABLE = [name for name in FORMATS if name != ".npy"]  # .npy files have no target
@@ -157,3 +157,17 @@ def blocks(table: Table) -> Iterator[tuple[slice, Input]]:
 def some_rows(block: Input, kept: AnyArray) -> Input:
     """Return the rows of a block that the mask `kept` selects."""
     return block[kept] if not hasattr(block, "filter") else block.filter(np.asarray(kept))
+
+
+def load_model(path: Path) -> AdditiveEstimator:
+    """Return a model that ``splinear fit`` or `splinear.save` has written."""
+    import splinear
+
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}; splinear fit writes model files")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a model file was expected")
+    model = splinear.load(path)
+    if not isinstance(model, AdditiveEstimator):
+        raise ValueError(f"{path} holds {type(model).__name__}, which cannot predict")
+    return model

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from splinear.classifier import AdditiveClassifier
 from splinear.cli.console import OptionError
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.regressor import AdditiveRegressor
+from splinear.estimators.svc import AdditiveSVC
+from splinear.estimators.svr import AdditiveSVR
 from splinear.objective.watch import Progress
-from splinear.regressor import AdditiveRegressor
-from splinear.svc import AdditiveSVC
-from splinear.svr import AdditiveSVR
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["LOSSES", "FitOptions", "Share", "make_estimator", "task_of"]
 

@@ -11,14 +11,13 @@ from sklearn.base import is_classifier
 from splinear._lookup import shown
 from splinear._types import AnyArray, Input
 from splinear.cli.console import failing_well, refuse_closed_stdout, say
-from splinear.cli.data import Reading, blocks, open_for, some_rows
-from splinear.cli.models import load_model
+from splinear.cli.data import Reading, blocks, load_model, open_for, some_rows
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection import base_value, contributions, term_names
 from splinear.inspection import explain as explanation_of
 from splinear.tables.table import Table
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     import typer

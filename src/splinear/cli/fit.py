@@ -27,12 +27,12 @@ from splinear.cli.profile import profile
 from splinear.cli.progress import tracking
 from splinear.cli.report import write_page
 from splinear.cli.target import TargetColumn, read_numbers, read_offset, read_target
+from splinear.estimators.base import AdditiveEstimator
 from splinear.files import save
 from splinear.objective.watch import Progress
 from splinear.tables.arrow import ArrowTable
 from splinear.tables.table import Table
 from splinear.tables.values import Kind
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     import typer

@@ -10,13 +10,13 @@ from sklearn.metrics import roc_auc_score
 from splinear._types import AnyArray, Floats
 from splinear.cli.data import blocks, some_rows
 from splinear.cli.progress import Track
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection import base_value
 from splinear.report.events import events_of
 from splinear.report.measures import Measure, measure
 from splinear.report.scoring import score_rows
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["find_leak", "measure_rows"]
 

@@ -8,14 +8,13 @@ from sklearn.base import is_classifier
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.cli.console import OptionError, failing_well
-from splinear.cli.data import Reading, blocks, no_column, open_data, open_for
-from splinear.cli.models import load_model
+from splinear.cli.data import Reading, blocks, load_model, no_column, open_data, open_for
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
 from splinear.cli.target import read_offset
+from splinear.estimators.base import AdditiveEstimator
 from splinear.tables.arrow import Arrow, ArrowTable
 from splinear.tables.table import Table
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     import typer

@@ -9,11 +9,11 @@ import numpy as np
 from splinear.cli.estimators import LOSSES
 from splinear.cli.profile import ColumnProfile
 from splinear.cli.target import TargetColumn
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.text import beside, printable
 from splinear.report.measures import Measure
 from splinear.tables.table import Table as Rows
 from splinear.tables.values import Kind
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

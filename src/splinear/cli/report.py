@@ -9,14 +9,13 @@ from scipy import sparse
 
 from splinear._types import Floats, Input
 from splinear.cli.console import failing_well, make_console, say
-from splinear.cli.data import Reading, blocks, open_data, open_for, some_rows
-from splinear.cli.models import load_model
+from splinear.cli.data import Reading, blocks, load_model, open_data, open_for, some_rows
 from splinear.cli.output import PAGE, check_outputs
 from splinear.cli.progress import tracking
 from splinear.cli.target import TargetColumn, read_offset, read_target
+from splinear.estimators.base import AdditiveEstimator
 from splinear.tables.arrow import import_arrow
 from splinear.tables.table import Table
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     import typer

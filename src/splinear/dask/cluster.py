@@ -13,11 +13,10 @@ from distributed import Client, Future
 
 from splinear._types import Floats
 from splinear.dask.expressions import Node
-from splinear.dask.making import Step, made, named
 from splinear.dask.partitions import Partition
 from splinear.dask.parts import Part
 from splinear.dask.serving import StrayError, follow, key
-from splinear.dask.shelf import Receipt
+from splinear.dask.shelf import Receipt, Step, made, named
 from splinear.dask.tree import IncompleteError, Sums, SumTree, runs
 from splinear.dask.waiting import Waiting, release
 

@@ -8,34 +8,33 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
+import dask.array as da
+import numpy as np
 from dask.base import compute, is_dask_collection
+from dask.delayed import delayed
 from distributed import Client, default_client
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from splinear._types import Input
+from splinear._types import AnyArray, Input
 from splinear.dask.fitting import CLOSED, Distributed
-from splinear.dask.partitions import Partitions, example_of
+from splinear.dask.partitions import Partitions, example_of, is_frame
 from splinear.dask.passes import RemoteRows
-from splinear.dask.predicting import lazily
 from splinear.dask.responses import common_response
 from splinear.dask.scoring import measured, score_of
 from splinear.dask.steps import Pose
+from splinear.estimators.base import AdditiveEstimator, draw_seed
+from splinear.estimators.live import FitLine
+from splinear.estimators.newton import NewtonTrainer
+from splinear.estimators.reading import Given, term_plan
+from splinear.estimators.trainer import Fitter, Recipe, Trained, Trainer
 from splinear.objective.loss_sums import LossSum
+from splinear.objective.training_set import Response, TrainingSet, WeightedRows
 from splinear.objective.watch import Watch
 from splinear.tables.checks import check_columns
 from splinear.tables.opening import open_table
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.live import FitLine
-from splinear.training.newton import NewtonTrainer
-from splinear.training.parameters import draw_seed
-from splinear.training.response import Response
-from splinear.training.set import TrainingSet
-from splinear.training.table import Given, term_plan
-from splinear.training.trainer import Fitter, Recipe, Trained, Trainer
-from splinear.training.weighted import WeightedRows
 
-__all__ = ["DaskEstimator"]
+__all__ = ["DaskEstimator", "lazily"]
 
 Self = TypeVar("Self", bound="DaskEstimator")
 
@@ -205,3 +204,46 @@ def _partitions(X: Input, y: Input, sample_weight: Input, offset: Input) -> Part
 
 def _smooth_sums(response: Response, rows: WeightedRows) -> list[LossSum]:
     return response.sums(rows)
+
+
+def lazily(model: AdditiveEstimator, name: str, X: Input, offset: Input) -> da.Array:
+    """Return model.name(X, offset=offset) as a lazy Dask array with the partitions of X.
+
+    Columns that differ from those in fit raise an error at once.
+    """
+    check_columns(model, open_table(example_of(X)), reset=False)
+    like = _example(model, name)
+    predict = partial(_predicted, model, name, like)
+    if offset is not None:
+        parts = Partitions.of(X, None, None, offset)
+        parts.check_offset(model._model.n_outputs)
+        lengths = [np.nan] * len(parts.X) if is_frame(X) else X.chunks[0]
+        shared = delayed(predict, pure=False)
+        blocks = [
+            da.from_delayed(shared(x, o), (n, *like.shape[1:]), dtype=like.dtype, meta=like)
+            for x, o, n in zip(parts.X, parts.offset, lengths, strict=True)
+        ]
+        joined: da.Array = da.concatenate(blocks, allow_unknown_chunksizes=True)
+        return joined
+    if is_frame(X):
+        frame: da.Array = X.map_partitions(predict, meta=like)
+        return frame
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: X.shape[1]})
+    how = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], (like.shape[1],))}
+    made: da.Array = X.map_blocks(predict, dtype=like.dtype, meta=like, **how)
+    return made
+
+
+def _example(model: AdditiveEstimator, name: str) -> AnyArray:
+    """Return the prediction for no rows, which has the right type and shape."""
+    loss, scores = model._loss, np.zeros((0, model._model.n_outputs))
+    made = {"predict": "predict", "decision_function": "decision"}.get(name, "probabilities")
+    return np.asarray(getattr(loss, made)(scores))
+
+
+def _predicted(
+    model: AdditiveEstimator, name: str, like: AnyArray, X: Input, offset: Input = None
+) -> AnyArray:
+    """Return the predictions of a partition."""
+    return np.asarray(getattr(model, name)(X, offset=offset)) if X.shape[0] else like

@@ -8,13 +8,13 @@ from typing import Literal
 from distributed import Client
 
 from splinear._types import Input, Terms
-from splinear.classifier import AdditiveClassifier
 from splinear.dask.estimator import DaskEstimator
+from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.regressor import AdditiveRegressor, Name
 from splinear.losses import Loss
+from splinear.objective.training_set import ClassWeight
 from splinear.objective.watch import Progress
-from splinear.regressor import AdditiveRegressor, Name
 from splinear.terms.base import Term
-from splinear.training.class_weights import ClassWeight
 
 __all__ = ["DaskAdditiveClassifier", "DaskAdditiveRegressor"]
 

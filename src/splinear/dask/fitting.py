@@ -15,31 +15,29 @@ from sklearn.base import BaseEstimator
 
 from splinear._types import AnyArray, Floats, Input
 from splinear.dask.cluster import Cluster
-from splinear.dask.making import named
 from splinear.dask.partitions import Partitions
 from splinear.dask.passes import RemoteRows
 from splinear.dask.reading import Rows, Survey, TableReader, survey
 from splinear.dask.responses import RemoteResponse, of_part
+from splinear.dask.shelf import named
 from splinear.dask.steps import Coding, Pose
 from splinear.dask.waiting import Waiting, release
-from splinear.model.layout import Layout
-from splinear.objective.local.training_rows import TrainingRows
-from splinear.solvers.reml.choosing import enough_rows
-from splinear.tables.checks import check_columns, feature_label
-from splinear.tables.kinds import categories_in
-from splinear.tables.opening import open_table
-from splinear.tables.table import Table
-from splinear.terms.base import ColumnData
-from splinear.training.columns import Columns
-from splinear.training.response import Response
-from splinear.training.set import TrainingSet
-from splinear.training.table import (
+from splinear.estimators.reading import (
     find_categorical,
     refuse_columns,
     refuse_sparse_periods,
     term_plan,
 )
-from splinear.training.weighted import WeightedRows
+from splinear.model.layout import Layout
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.training_set import Response, TrainingSet, WeightedRows
+from splinear.solvers.reml.choosing import enough_rows
+from splinear.tables.checks import check_columns, feature_label
+from splinear.tables.columns import Columns
+from splinear.tables.kinds import categories_in
+from splinear.tables.opening import open_table
+from splinear.tables.table import Table
+from splinear.terms.base import ColumnData
 
 __all__ = ["CLOSED", "Distributed"]
 

@@ -24,16 +24,14 @@ from splinear.dask.expressions import (
 )
 from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
+from splinear.estimators.dual import DualTrainer, PassTrainer
+from splinear.estimators.trainer import LastFit, Trained
 from splinear.model.layout import Layout
 from splinear.objective.margin_sums import MarginKind, MarginSums, Measures, RowMargins
 from splinear.objective.problem import Start, Stopping
+from splinear.objective.training_set import TrainingSet, WeightedRows
+from splinear.solvers.hinge.primal import has_many_rows
 from splinear.tables.opening import open_table
-from splinear.training.dual import DualTrainer
-from splinear.training.passes import PassTrainer
-from splinear.training.set import TrainingSet
-from splinear.training.tall import has_many_rows
-from splinear.training.trainer import LastFit, Trained
-from splinear.training.weighted import WeightedRows
 
 __all__ = ["ClusterTrainer", "RemoteMargins"]
 

@@ -23,18 +23,18 @@ from splinear.dask.expressions import (
 )
 from splinear.dask.reading import TableReader
 from splinear.dask.steps import WithSurfaces, WithTable, WithValues
-from splinear.dask.surfaces import RemotePairs
 from splinear.losses.curvature import Curvature
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup, split_blocks
 from splinear.objective.local.memory import MemoryPlan
+from splinear.objective.local.pair_rows import PRICE
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum
 from splinear.objective.rows import ThinnedProducts
 from splinear.tables.table import Table
+from splinear.terms.pair_group import PairGroup, split_blocks
 
-__all__ = ["RemoteRows"]
+__all__ = ["RemotePairs", "RemoteRows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,3 +208,29 @@ class RemoteRows:
         pairs = zip(self.layout.groups, sums, strict=True)
         own = [part if group.has_gaps else None for group, part in pairs]
         return self.with_layout(self.layout.with_gap_means(own, self.total))
+
+
+@dataclass(frozen=True, eq=False)
+class RemotePairs:
+    """The counterpart of `objective.local.pair_rows.PairRows` for rows held by workers."""
+
+    cluster: Cluster
+    groups: tuple[PairGroup, ...]
+
+    price = PRICE
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of surfaces."""
+        return sum(group.n_pairs for group in self.groups)
+
+    def sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return the gradient of sum(R * scores) with respect to tables, (n_outputs, n_nodes)."""
+        del n_threads
+        return self.cluster.add_up(Call(Member(PART, "surfaces"), "sums", (bare(R), 1)))[0]
+
+    def blocks(self, H: Floats, n_threads: int) -> list[list[Floats]]:
+        """Return the diagonal blocks of sum_i h_i B_i B_i' for each row h of H and each group."""
+        del n_threads
+        [flat] = self.cluster.add_up(Call(PART, "surface_blocks", (bare(H),)))
+        return [split_blocks(own, self.groups) for own in flat]

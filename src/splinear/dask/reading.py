@@ -14,10 +14,10 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.losses.survey import Survey as SurveyOfY
 from splinear.tables.checks import check_offset, check_weights
 from splinear.tables.chunks import ranges
+from splinear.tables.columns import Columns, NumberTable, Seen
 from splinear.tables.opening import open_table
 from splinear.tables.table import Table
 from splinear.tables.target import check_target, target_numbers
-from splinear.training.columns import Columns, NumberTable, Seen
 
 __all__ = ["Rows", "Survey", "TableReader", "distinct_classes", "survey"]
 

@@ -12,15 +12,13 @@ from splinear.dask.cluster import Cluster
 from splinear.dask.holding import Holding
 from splinear.dask.losses import RemoteSum
 from splinear.dask.reading import Survey, distinct_classes
+from splinear.estimators.trainer import Recipe
 from splinear.losses.base import Loss
 from splinear.losses.checking import check_loss
 from splinear.losses.classes import ClassLoss
 from splinear.losses.survey import Survey as SurveyOfY
 from splinear.objective.loss_sums import LossSum
-from splinear.training.class_weights import ClassWeight, class_weights
-from splinear.training.response import Response
-from splinear.training.trainer import Recipe
-from splinear.training.weighted import WeightedRows
+from splinear.objective.training_set import ClassWeight, Response, WeightedRows, class_weights
 
 __all__ = ["RemoteResponse", "WithLoss", "common_response", "of_part"]
 

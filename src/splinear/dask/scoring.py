@@ -11,8 +11,8 @@ from sklearn.metrics import mean_tweedie_deviance
 
 from splinear._types import Floats, Input
 from splinear.dask.partitions import Partitions
+from splinear.estimators.base import AdditiveEstimator
 from splinear.losses.base import SCORED
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["measured", "score_of"]
 

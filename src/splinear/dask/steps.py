@@ -15,13 +15,12 @@ from splinear.dask.parts import Part
 from splinear.dask.reading import Rows, TableReader
 from splinear.dask.responses import of_part
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup, chains_of
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.local.pair_rows import PairRows, positions_of
 from splinear.objective.loss_sums import LossSum
+from splinear.objective.training_set import Response, WeightedRows
 from splinear.tables.table import Table
-from splinear.training.response import Response
-from splinear.training.weighted import WeightedRows
+from splinear.terms.pair_group import PairGroup, chains_of
 
 __all__ = ["Coding", "Pose", "WithSurfaces", "WithTable", "WithValues"]
 

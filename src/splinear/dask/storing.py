@@ -20,7 +20,7 @@ from distributed import Worker, get_worker
 
 from splinear import _core
 from splinear._types import AnyArray
-from splinear.model.group import TermGroup
+from splinear.terms.group import TermGroup
 
 __all__ = ["Kept", "Room", "mapped_codes"]
 

@@ -12,16 +12,13 @@ from splinear._types import Input, Terms
 from splinear.dask.estimator import DaskEstimator
 from splinear.dask.margins import ClusterTrainer
 from splinear.dask.steps import Pose
+from splinear.estimators.dual import DualTrainer
+from splinear.estimators.svc import AdditiveSVC
+from splinear.estimators.trainer import Fitter, Trainer
 from splinear.objective.loss_sums import LossSum
+from splinear.objective.training_set import ClassWeight, Response, TrainingSet, WeightedRows
 from splinear.objective.watch import Progress
-from splinear.svc import AdditiveSVC
 from splinear.terms.base import Term
-from splinear.training.class_weights import ClassWeight
-from splinear.training.dual import DualTrainer
-from splinear.training.response import Response
-from splinear.training.set import TrainingSet
-from splinear.training.trainer import Fitter, Trainer
-from splinear.training.weighted import WeightedRows
 
 __all__ = ["DaskAdditiveSVC"]
 

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from splinear.datasets._converters import adult_csv
 from splinear.datasets._download import Published
 from splinear.datasets._files import DataFile, DataSet
 
+__all__ = ["adult_csv"]
+
+_ADULT_COLUMNS = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,"
+    "capital-gain,capital-loss,hours-per-week,native-country,income"
+)
 _UCI = "https://archive.ics.uci.edu/dataset"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
@@ -21,6 +26,17 @@ _MNIST = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
 )
+
+
+def adult_csv(published: bytes) -> bytes:
+    """Turn adult.data or adult.test into CSV with a header.
+
+    The original has a blank after each comma and an empty last line; adult.test also begins with a
+    comment and ends each row with a dot.
+    """
+    lines = published.decode("ascii").splitlines()
+    rows = [line.rstrip(".") for line in lines if line and not line.startswith("|")]
+    return "\n".join([_ADULT_COLUMNS, *(row.replace(", ", ",") for row in rows), ""]).encode()
 
 
 def _mnist(name: str, content_sha256: str, sha256: str) -> DataFile:

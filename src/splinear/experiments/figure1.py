@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from splinear.curves.basis import BSplineBasis
 from splinear.experiments.bench import Bench
 from splinear.experiments.drawing import COLORS, bare, png
 from splinear.experiments.results import Picture, Section
+from splinear.terms.basis import BSplineBasis
 
 __all__ = ["TITLE", "run"]
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from time import perf_counter
 
 from sklearn.exceptions import ConvergenceWarning
 
+from splinear import _core
 from splinear.experiments import targets
 from splinear.experiments.bench import Bench
 from splinear.experiments.catalog import EXPERIMENTS, Experiment
-from splinear.experiments.machine import describe
 from splinear.experiments.results import Choice, Claim, Section
 
-__all__ = ["Reproduction", "reproduce"]
+__all__ = ["Reproduction", "describe", "reproduce"]
+
+PACKAGES = ("splinear", "numpy", "scipy", "scikit-learn")
+CPU_INFO = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True)
@@ -98,3 +105,24 @@ def reproduce(
         start = perf_counter()
         finished(name)
     return Reproduction(results, seconds, describe(), bench.quick, bench.n_workers)
+
+
+def describe() -> dict[str, str]:
+    """Name the processor, its cores, the kernels in use, and versions."""
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "kernels": _core.instruction_sets()[0],
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+    }
+
+
+def _processor() -> str:
+    if CPU_INFO.is_file():
+        for line in CPU_INFO.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
+from splinear._writing import write
+from splinear.estimators.base import AdditiveEstimator
 from splinear.export.pieces import (
     CategoryTerm,
     CurveTerm,
@@ -22,8 +24,6 @@ from splinear.export.pieces import (
     WaveTerm,
 )
 from splinear.export.reading import read_model
-from splinear.export.writing import write
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["FORMAT", "VERSION", "as_dict", "to_json"]
 

@@ -6,9 +6,9 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
+from splinear._writing import write
+from splinear.estimators.base import AdditiveEstimator
 from splinear.export.reading import read_model
-from splinear.export.writing import write
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from splinear.estimators.base import AdditiveEstimator
 from splinear.export.pieces import ModelPieces
 from splinear.export.reading import read_model
 from splinear.export.sql_query import Selected, query_of
 from splinear.export.sql_text import DIALECTS, name
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["to_sql"]
 

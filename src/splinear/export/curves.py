@@ -9,12 +9,12 @@ import numpy as np
 from scipy.special import comb
 
 from splinear._types import Floats
-from splinear.curves.axes import Axes, steps
-from splinear.curves.basis import BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
 from splinear.export.pieces import CurveTerm, WaveTerm
 from splinear.model.fitted import FittedTerm
-from splinear.model.group import TermGroup
 from splinear.model.scoring import group_scores
+from splinear.terms.axes import Axes, steps
+from splinear.terms.basis import BSplineBasis, FourierBasis, HermiteBasis, SampledBasis
+from splinear.terms.group import TermGroup
 
 __all__ = ["read_curve"]
 

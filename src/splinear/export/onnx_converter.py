@@ -9,15 +9,15 @@ from skl2onnx import update_registered_converter
 from skl2onnx.common.data_types import Int64TensorType, StringTensorType, guess_proto_type
 from skl2onnx.common.utils import check_input_and_output_numbers
 
-from splinear.classifier import AdditiveClassifier
+from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.regressor import AdditiveRegressor
+from splinear.estimators.svc import AdditiveSVC
+from splinear.estimators.svr import AdditiveSVR
 from splinear.export.onnx_graph import Graph
 from splinear.export.onnx_model import ML_VERSION, check_opset, outputs_of, text_features
 from splinear.export.onnx_terms import ML, Inputs
 from splinear.export.pieces import ModelPieces
 from splinear.export.reading import read_model
-from splinear.regressor import AdditiveRegressor
-from splinear.svc import AdditiveSVC
-from splinear.svr import AdditiveSVR
 
 __all__ = ["register"]
 

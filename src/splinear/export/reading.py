@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Floats
+from splinear.estimators.base import AdditiveEstimator
 from splinear.export.curves import read_curve
 from splinear.export.pieces import (
     CategoryTerm,
@@ -17,9 +18,8 @@ from splinear.export.pieces import (
 )
 from splinear.inspection.naming import feature_names
 from splinear.losses.base import Link, Task
-from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair, FittedTerm
-from splinear.training.estimator import AdditiveEstimator
+from splinear.terms.pair_group import Chain
 
 __all__ = ["read_model", "task_and_link"]
 

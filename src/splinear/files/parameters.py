@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from splinear import terms
 from splinear._types import Input
 from splinear._warning import warn
+from splinear.estimators.state.checking import Plain, refuse
+from splinear.estimators.state.values import value_from, value_plain
 from splinear.losses import LOSSES, Loss
 from splinear.terms.base import Term
-from splinear.training.state.checking import Plain, refuse
-from splinear.training.state.values import value_from, value_plain
 
 __all__ = ["parameters_from", "parameters_plain"]
 

@@ -1,29 +1,37 @@
-"""splinear.save and splinear.load."""
+"""splinear.save and splinear.load.
+
+A file is a zip archive without compression. Without it no small file becomes large in memory, and
+the same parts always give the same bytes.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
+import struct
+import zipfile
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from sklearn.utils.validation import check_is_fitted
 
-from splinear.classifier import AdditiveClassifier
-from splinear.files.archive import read_parts, write_parts
+from splinear._writing import written_whole
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.regressor import LOSSES as REGRESSION
+from splinear.estimators.regressor import AdditiveRegressor
+from splinear.estimators.search import PathSearchCV
+from splinear.estimators.state.checking import Fields, Plain, refuse
+from splinear.estimators.svc import AdditiveSVC
+from splinear.estimators.svr import AdditiveSVR
+from splinear.estimators.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 from splinear.files.parameters import made, parameters_plain
 from splinear.files.tree import parts_of, tree_of
 from splinear.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Softmax, SquaredHinge
-from splinear.regressor import LOSSES as REGRESSION
-from splinear.regressor import AdditiveRegressor
-from splinear.search import PathSearchCV
-from splinear.svc import AdditiveSVC
-from splinear.svr import AdditiveSVR
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.state.checking import Fields, Plain, refuse
-from splinear.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 
-__all__ = ["VERSION", "load", "save"]
+__all__ = ["VERSION", "load", "read_parts", "save", "write_parts"]
 
 VERSION = 1  # of the format, see docs/guide/files.md
 
@@ -51,6 +59,22 @@ KINDS: dict[str, type[Saved]] = {kind.__name__: kind for kind in (*OF_ESTIMATORS
 
 # Exceptions of invalid data, besides ValueError.
 NONSENSE = (TypeError, LookupError, ArithmeticError, RecursionError)
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time in zip archives
+READABLE = 0o100644 << 16  # mode of a regular file, for other programs that unpack it
+UNIX = 3
+
+# Exceptions of damaged archives, besides ValueError.
+DAMAGE = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+    EOFError,
+    LookupError,
+    OverflowError,
+)
+
+Part = bytes | memoryview
 
 
 def save(model: Saved, path: str | os.PathLike[str]) -> None:
@@ -179,3 +203,50 @@ def _estimator(tree: dict[str, Plain]) -> Saved:
     if isinstance(model, AdditiveEstimator) and type(model._loss) not in OF_ESTIMATORS[kind]:
         raise refuse("loss", f"a loss of {kind.__name__}", type(model._loss).__name__)
     return model
+
+
+def write_parts(path: Path, parts: Mapping[str, Part]) -> None:
+    """Write a file; an existing file is replaced at once, when the new one is complete."""
+    with written_whole(path) as file:
+        _write(file, parts)
+
+
+def _write(file: BinaryIO, parts: Mapping[str, Part]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in parts.items():
+            entry = zipfile.ZipInfo(name, LONG_AGO)
+            entry.create_system, entry.external_attr = UNIX, READABLE
+            archive.writestr(entry, content)
+
+
+def read_parts(path: Path) -> dict[str, bytearray]:
+    """Return all parts of a file; raise a ValueError if it is not a valid archive."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for its writer
+        raise ValueError("it is not a plain file")
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _read(archive, size)
+        except DAMAGE as error:
+            raise ValueError(f"it is not an archive, or a damaged one ({error})") from error
+        except OSError as error:  # an offset before the beginning of the file
+            raise ValueError(f"it is a damaged archive ({error})") from error
+
+
+def _read(archive: zipfile.ZipFile, size: int) -> dict[str, bytearray]:
+    entries = archive.infolist()
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise ValueError("it has two parts of the same name")
+    for entry in entries:
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+            raise ValueError(f"its part {entry.filename!r} is compressed, which none may be")
+    # Several entries may refer to the same bytes.
+    if sum(entry.file_size for entry in entries) > size:
+        raise ValueError("its parts are together larger than the file")
+    parts = {}
+    for entry in entries:
+        parts[entry.filename] = bytearray(archive.read(entry))
+        if len(parts[entry.filename]) != entry.file_size:
+            raise ValueError(f"its part {entry.filename!r} is cut off")
+    return parts

@@ -8,8 +8,8 @@ import re
 import numpy as np
 
 from splinear._types import AnyArray
-from splinear.training.state.checking import Plain, refuse
-from splinear.training.state.values import is_array_type
+from splinear.estimators.state.checking import Plain, refuse
+from splinear.estimators.state.values import is_array_type
 
 __all__ = ["STRUCTURE", "parts_of", "tree_of"]
 

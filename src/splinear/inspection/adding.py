@@ -11,10 +11,10 @@ from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
+from splinear.estimators.base import AdditiveEstimator
 from splinear.model.fitted import BLOCK, FittedPair
-from splinear.model.group import Extrapolation
 from splinear.model.scoring import group_scores
-from splinear.training.estimator import AdditiveEstimator
+from splinear.terms.group import Extrapolation
 
 __all__ = [
     "InMemory",

@@ -27,6 +27,8 @@ from typing import Literal, NamedTuple, TypeAlias, cast, overload
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.intervals import critical, posteriors_of, score_errors
 from splinear.inspection.curves import (
     Grid,
     curve_of,
@@ -42,9 +44,7 @@ from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_la
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.model.surface_posterior import SurfacePosterior
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.intervals import critical, posteriors_of, score_errors
-from splinear.training.running import one_blas_thread
+from splinear.objective.running import one_blas_thread
 
 __all__ = [
     "LEVEL",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from splinear._types import AnyArray, Floats, Input
-from splinear.curves.axes import steps
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.adding import (
     InMemory,
     added,
@@ -29,10 +29,10 @@ from splinear.inspection.naming import (
 )
 from splinear.inspection.resolving import FittedModel, resolve, resolve_model
 from splinear.model.fitted import FittedPair, FittedTerm
-from splinear.model.group import Extrapolation
+from splinear.model.layout import check_ranges
 from splinear.tables.checks import check_in_range, column_ranges, feature_label
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.ranges import check_ranges
+from splinear.terms.axes import steps
+from splinear.terms.group import Extrapolation
 
 __all__ = [
     "base_value",

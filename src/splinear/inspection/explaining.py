@@ -18,6 +18,10 @@ from dataclasses import replace
 import numpy as np
 
 from splinear._types import AnyArray, Floats, Input
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.intervals import score_errors
+from splinear.estimators.reading import read_as_given
+from splinear.estimators.regression import RegressionEstimator
 from splinear.inspection.adding import added, added_by_pairs, column_of
 from splinear.inspection.bands import curve_errors, has_band, surface_errors
 from splinear.inspection.curves import base_value, read_numbers
@@ -33,10 +37,6 @@ from splinear.inspection.naming import (
 from splinear.inspection.resolving import FittedModel, has_threshold, resolve
 from splinear.model.covariance import is_too_large
 from splinear.tables.values import Values, is_missing
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.intervals import score_errors
-from splinear.training.regression import RegressionEstimator
-from splinear.training.table import read_as_given
 
 __all__ = ["explain"]
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from splinear._lookup import column_position, is_whole
 from splinear._types import Input
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.reading import read_as_given
+from splinear.estimators.regression import RegressionEstimator
 from splinear.inspection.resolving import FittedModel, resolve_model
 from splinear.model.fitted import FittedPair
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.regression import RegressionEstimator
-from splinear.training.table import read_as_given
 
 __all__ = [
     "Output",

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from splinear._types import Floats, Input
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.adding import (
     InMemory,
     added,
@@ -20,7 +21,6 @@ from splinear.inspection.adding import (
 from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import Output, output_of
 from splinear.inspection.resolving import FittedModel, resolve
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["curve_importances", "importances", "levels_that_matter", "widest_outputs"]
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import AnyArray, Input
-from splinear.training.estimator import AdditiveEstimator
+from splinear.estimators.base import AdditiveEstimator
 
 __all__ = ["FittedModel", "has_threshold", "resolve", "resolve_model"]
 

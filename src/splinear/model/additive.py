@@ -10,13 +10,12 @@ import numpy as np
 
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
-from splinear.model.chains import Chain
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup, chains_of, surfaces
 from splinear.model.scoring import Scorer, scorers_of
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
+from splinear.terms.group import TermGroup
+from splinear.terms.pair_group import Chain, PairGroup, chains_of, surfaces
 
 __all__ = ["Model"]
 

@@ -10,7 +10,7 @@ and that
 has it too. This is also necessary: a function of x can be moved from the curve to W_p, and if W_p
 is left with as little of it as possible, then in each piece of x some column is just at the
 boundary of the constraint. The pieces of a surface are unions of pieces of the curve (see
-`splinear.training.held`).
+`splinear.solvers.pairs.held`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from splinear._caching import cached_property
 from splinear._types import Floats
-from splinear.model.group import TermGroup
 from splinear.model.nonnegative import Metric, inverted
-from splinear.model.pairs import PairGroup
+from splinear.terms.group import TermGroup
+from splinear.terms.pair_group import PairGroup
 
 __all__ = ["Cone", "cone_of"]
 

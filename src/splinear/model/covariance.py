@@ -28,10 +28,10 @@ from splinear._types import Floats
 from splinear.model.additive import Model
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.factoring import freedom_alone, pair_variances
-from splinear.model.group import TermGroup
 from splinear.model.information import Information, Thinned, reached
 from splinear.model.surface_posterior import SurfacePosterior
 from splinear.model.term_block import TermBlock
+from splinear.terms.group import TermGroup
 
 __all__ = ["MOST_PARAMETERS", "JointPosterior", "is_too_large", "joint_posteriors"]
 

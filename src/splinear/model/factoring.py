@@ -16,8 +16,8 @@ from scipy.linalg import LinAlgError, cholesky_banded
 
 from splinear import _core
 from splinear._types import Floats
-from splinear.model.group import TermGroup
-from splinear.model.pairs import PairGroup
+from splinear.terms.group import TermGroup
+from splinear.terms.pair_group import PairGroup
 
 __all__ = ["GROWTHS", "factor_with", "factored_surfaces", "freedom_alone", "pair_variances"]
 

@@ -8,19 +8,83 @@ from typing import TypeAlias, overload
 
 import numpy as np
 
+from splinear._caching import cached_property
 from splinear._lookup import column_position
 from splinear._types import AnyArray, Floats
-from splinear.curves.basis import BSplineBasis
 from splinear.model.additive import Model
-from splinear.model.fitted_pairs import FittedPair
-from splinear.model.group import Extrapolation, TermGroup
 from splinear.model.layout import Layout
+from splinear.terms.basis import BSplineBasis
+from splinear.terms.group import Extrapolation, TermGroup
+from splinear.terms.pair_group import Chain, PairGroup, surfaces
+
+__all__ = ["FittedPair"]
 
 Fitted: TypeAlias = "FittedTerm | FittedPair"
 
 __all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms"]
 
 BLOCK = 8192  # values evaluated per batch, which bounds the memory of the basis
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPair:
+    """The interaction of two features: what they add to the score beyond their two curves.
+
+    It is a surface f(x, z), bilinear between nodes. Its mean over the training rows is 0, and so is
+    its mean along either feature.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Positions of its two features in X, in ascending order.
+    name : str
+        The names of both features, with a cross between them.
+    coef : ndarray of shape (n_outputs, n_first, n_second)
+        The values at the nodes of the first and of the second feature. If a feature had missing
+        values, its last node stands for them.
+    smoothness : float or ndarray of shape (n_labels,)
+        t_p, the variance of the prior of the mixed differences, as that of curves.
+    edf : float
+        The effective degrees of freedom; NaN where the smoothness was not chosen from the data.
+    """
+
+    features: tuple[int, int]
+    name: str
+    coef: Floats
+    smoothness: float | Floats
+    edf: float
+    chains: tuple[Chain, Chain]
+    levels: tuple[tuple[object, ...] | None, tuple[object, ...] | None]
+    group: PairGroup  # of this pair alone
+    table: Floats  # (n_outputs, size) in the order of the group's chains
+
+    kind = "Pair"
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The mean over the training rows, 0, shape (n_outputs,)."""
+        return np.zeros(len(self.table))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation over the training rows, averaged over outputs."""
+        return float("nan") if self.group.deviation is None else float(self.group.deviation[0])
+
+    def evaluate(self, x: AnyArray, z: AnyArray) -> Floats:
+        """Return f(x, z) for values (n,) of the two features, (n, n_outputs).
+
+        Levels are given by their positions, -1 for an unseen one; NaN is a missing value.
+        """
+        of = {self.features[0]: x, self.features[1]: z}
+        chains = self.group.chains[0]
+        positions = np.stack([chain.positions(of[chain.feature]) for chain in chains])
+        core = surfaces(positions, chains, (self.group,))
+        return np.asarray(core.score(np.ascontiguousarray(self.table), 1).T)
+
+    def __repr__(self) -> str:
+        edf = "" if np.isnan(self.edf) else f", edf={self.edf:.1f}"
+        sizes = " x ".join(map(str, self.coef.shape[1:]))
+        return f"<Pair of {self.name!r}: {sizes}{edf}>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from splinear._caching import cached_property
 from splinear._types import Floats
-from splinear.curves.basis import BSplineBasis
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.model.scatter import Scatter
+from splinear.terms.basis import BSplineBasis
+from splinear.terms.group import TermGroup
 
 __all__ = ["Information", "Thinned"]
 

@@ -8,15 +8,19 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from splinear._caching import cached_property, sharing
 from splinear._types import AnyArray, Floats
-from splinear.curves.embedding import Embedding
 from splinear.model.cone import Cone, cone_of
-from splinear.model.group import TermGroup
-from splinear.model.pairs import PairGroup
+from splinear.tables.checks import check_in_range
+from splinear.tables.chunks import dense_columns
+from splinear.tables.table import Table
+from splinear.terms.embedding import Embedding
+from splinear.terms.group import Extrapolation, TermGroup
+from splinear.terms.pair_group import PairGroup
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "check_ranges"]
 
 # Cached properties that do not depend on variances.
 _LASTING = {"ends", "used", "unused", "n_parameters"}
@@ -266,3 +270,15 @@ def _functions_per_row(embedding: Embedding) -> int:
     n_free = embedding.used.sum(axis=1)
     most = np.minimum(np.maximum(n_free - 1, 1), embedding.basis.support)
     return int(most[n_free > 0].sum())
+
+
+def check_ranges(estimator: BaseEstimator, layout: Layout, table: Table) -> None:
+    """Raise if a value is outside the training range of a term with extrapolation="error"."""
+    for group in layout.groups:
+        if group.extrapolation is not Extrapolation.ERROR:
+            continue
+        axes = group.embedding.axes
+        for rows, piece in table.chunks(group.features):
+            for k, values in enumerate(dense_columns(piece)):
+                lo, hi, j = float(axes.lo[k]), float(axes.hi[k]), int(group.features[k])
+                check_in_range(estimator, values, j, lo, hi, rows.start)

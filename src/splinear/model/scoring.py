@@ -13,8 +13,8 @@ from scipy import sparse
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
-from splinear.model.group import Extrapolation, TermGroup
 from splinear.tables.chunks import Chunk, as_dense, csr_parts
+from splinear.terms.group import Extrapolation, TermGroup
 
 __all__ = ["Scorer", "group_columns", "group_scores", "scorers_of"]
 

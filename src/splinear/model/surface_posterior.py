@@ -24,7 +24,7 @@ from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.model.curve_posterior import tempered_kappa
 from splinear.model.factoring import factored_surfaces, pair_variances
-from splinear.model.pairs import PairGroup
+from splinear.terms.pair_group import PairGroup
 
 __all__ = ["SurfacePosterior"]
 

@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.curve_posterior import CurvePosterior
-from splinear.model.group import TermGroup
+from splinear.terms.group import TermGroup
 
 __all__ = ["TermBlock"]
 

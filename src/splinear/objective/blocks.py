@@ -15,12 +15,12 @@ from scipy.linalg.lapack import dpbtrs
 from splinear import _core
 from splinear._types import AnyArray, Floats
 from splinear.model.factoring import factor_with, factored_surfaces
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.space import Space
 from splinear.objective.watch import Watch
+from splinear.terms.group import TermGroup
+from splinear.terms.pair_group import PairGroup
 
 __all__ = ["Arrow", "SurfaceBlocks", "band_products", "factored", "penalized_bands"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from splinear import _core
 from splinear._types import AnyArray, Floats
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.objective.point import Point
 from splinear.objective.space import Space
+from splinear.terms.group import TermGroup
 
 __all__ = [
     "FEW_SAMPLED",

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from splinear._types import Floats, Input
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.adding import InMemory, column_of
 from splinear.inspection.bands import LEVEL, BandKind, half_widths, has_band
 from splinear.inspection.curves import read_numbers
@@ -29,7 +30,6 @@ from splinear.plotting.panels import MOST_LEVELS, Evaluate, make_panel
 from splinear.plotting.request import at_least_one, horizontal_of, shares_of
 from splinear.plotting.style import LINES
 from splinear.plotting.surfaces import Surface, make_surface
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Asked", "Chosen", "PanelOptions", "choose_classes", "choose_terms", "make_panels"]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Input
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.bands import LEVEL, surface_half_widths
 from splinear.inspection.curves import read_numbers
 from splinear.inspection.naming import boolean_features, one_output, pair_of
@@ -37,7 +38,6 @@ from splinear.plotting.request import (
     words_of,
 )
 from splinear.plotting.surfaces import Surface, make_surface
-from splinear.training.estimator import AdditiveEstimator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from splinear._types import Floats
-from splinear.curves.basis import BSplineBasis
 from splinear.inspection.curves import check_n_points, sides_of
 from splinear.inspection.naming import Output
 from splinear.inspection.ranking import levels_that_matter
 from splinear.model.fitted import FittedTerm
-from splinear.model.group import Extrapolation
 from splinear.plotting.curve import Curve
 from splinear.plotting.scales import LINEAR, Scale, choose_scale, value_names
 from splinear.plotting.style import room
+from splinear.terms.basis import BSplineBasis
+from splinear.terms.group import Extrapolation
 
 __all__ = ["MOST_LEVELS", "Evaluate", "cells", "make_panel"]
 

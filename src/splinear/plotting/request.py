@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from splinear._types import Floats
+from splinear.estimators.base import AdditiveEstimator
+from splinear.estimators.regression import RegressionEstimator
 from splinear.inspection.naming import (
     feature_names,
     mean_of,
@@ -17,8 +19,6 @@ from splinear.inspection.naming import (
 from splinear.model.fitted import FittedPair
 from splinear.plotting.curve import Words
 from splinear.plotting.style import LINES
-from splinear.training.estimator import AdditiveEstimator
-from splinear.training.regression import RegressionEstimator
 
 __all__ = [
     "at_least_one",

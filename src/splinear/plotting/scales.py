@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from splinear._types import AnyArray, Floats
-from splinear.curves.axes import steps
 from splinear.inspection.text import decimals_of, digits_apart, number
 from splinear.inspection.ticks import LARGEST_LOGARITHM, factor_ticks
+from splinear.terms.axes import steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

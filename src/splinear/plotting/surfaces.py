@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.curves.axes import steps
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.adding import InMemory, column_of
 from splinear.inspection.curves import check_n_points
-from splinear.model.chains import Chain
 from splinear.model.fitted import FittedPair
 from splinear.plotting.panels import MOST_CELLS, cells
 from splinear.plotting.scales import LINEAR, Scale, choose_scale, value_names
 from splinear.plotting.style import room
-from splinear.training.estimator import AdditiveEstimator
+from splinear.terms.axes import steps
+from splinear.terms.pair_group import Chain
 
 __all__ = ["Side", "Surface", "make_surface"]
 

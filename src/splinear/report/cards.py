@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import Floats
-from splinear.curves.basis import BSplineBasis
 from splinear.inspection.bands import LEVEL, half_widths, has_band
 from splinear.inspection.curves import sides_of
 from splinear.inspection.ranking import levels_that_matter, widest_outputs
@@ -22,6 +21,7 @@ from splinear.report.pictures.curves import CurvePanel, draw_curve
 from splinear.report.pictures.levels import LevelPanel, draw_levels
 from splinear.report.spreads import Spread, count_levels, spread_of
 from splinear.report.surfaces import draw_surface
+from splinear.terms.basis import BSplineBasis
 
 __all__ = ["Card", "flat_terms", "make_cards"]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from splinear._caching import cached_property
 from splinear._types import Floats, Input
+from splinear.estimators.base import AdditiveEstimator
 from splinear.export.pieces import ModelPieces, TermPieces
 from splinear.export.reading import read_model
 from splinear.inspection.adding import InMemory
@@ -20,7 +21,6 @@ from splinear.inspection.text import value_text
 from splinear.model.fitted import Fitted, FittedPair, FittedTerm
 from splinear.report.numbers import factor, signed
 from splinear.report.pooling import Pool, pool_rare, pools_of
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Content", "Shown", "read_content"]
 

@@ -11,9 +11,9 @@ import numpy as np
 import scipy
 import sklearn
 
+from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection.text import number, shortened
 from splinear.report.content import Content
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["Fact", "facts", "headline", "parameters", "versions"]
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from splinear._lookup import shown
 from splinear._types import AnyArray, Floats, Input
+from splinear.estimators.base import AdditiveEstimator
 from splinear.export.reading import task_and_link
 from splinear.losses.base import Loss
 from splinear.tables.checks import check_weights
 from splinear.tables.target import check_target
-from splinear.training.estimator import AdditiveEstimator
 
 __all__ = ["RARE", "Scored", "score_rows"]
 

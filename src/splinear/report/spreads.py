@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from splinear._types import Floats
-from splinear.curves.basis import BSplineBasis
 from splinear.inspection.adding import InMemory, column_of
 from splinear.model.fitted import FittedTerm
 from splinear.report.pooling import Pool
+from splinear.terms.basis import BSplineBasis
 
 __all__ = ["LevelCounts", "Spread", "count_levels", "spread_of"]
 

@@ -16,14 +16,14 @@ import os
 from collections.abc import Sequence
 
 from splinear._types import Input
-from splinear.export.writing import write as write_file
+from splinear._writing import write as write_file
+from splinear.estimators.reading import Given
 from splinear.inspection.resolving import FittedModel, has_threshold, resolve
 from splinear.report.content import Content, read_content
 from splinear.report.page import render
 from splinear.report.quality import assess
 from splinear.report.scoring import score_rows
 from splinear.tables.opening import open_table, open_target
-from splinear.training.table import Given
 
 __all__ = ["write"]
 

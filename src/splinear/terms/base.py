@@ -2,7 +2,7 @@
 
 A term is a small scikit-learn estimator without a public fit. It says what one feature adds to the
 score: which functions, under which penalty. Its method `place` returns
-:class:`~splinear.model.group.TermGroup` objects for columns of a table, which hold ranges, knots
+:class:`~splinear.terms.group.TermGroup` objects for columns of a table, which hold ranges, knots
 and levels.
 """
 
@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from splinear._compat import NamedOnce
 from splinear._types import AnyArray, Constraints, Floats
-from splinear.curves.embedding import Embedding
-from splinear.curves.knots import NARROW
-from splinear.model.group import Extrapolation, TermGroup
-from splinear.model.grouping import split_by
 from splinear.tables.table import Table
+from splinear.terms.embedding import Embedding
+from splinear.terms.group import Extrapolation, TermGroup, split_by
+from splinear.terms.knots import NARROW
 
 __all__ = ["LEAST_BINS", "Advice", "ColumnData", "Term", "curve_groups"]
 

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from splinear._compat import StrOptions
 from splinear._types import Constraints
-from splinear.curves.axes import Axes
-from splinear.curves.basis import BSplineBasis
-from splinear.curves.embedding import Embedding
-from splinear.model.group import TermGroup
-from splinear.model.grouping import size_class, split_by
+from splinear.terms.axes import Axes
 from splinear.terms.base import Advice, ColumnData, Term
+from splinear.terms.basis import BSplineBasis
+from splinear.terms.embedding import Embedding
+from splinear.terms.group import TermGroup, size_class, split_by
 
 __all__ = ["Category"]
 

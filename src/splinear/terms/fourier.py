@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints
-from splinear.curves.axes import Axes
-from splinear.curves.basis import MAX_FREQUENCIES, FourierBasis
-from splinear.curves.embedding import Embedding
-from splinear.curves.knots import FOR_COUNTS, ascending, n_distinct
-from splinear.curves.through_zero import axes_of_odd
-from splinear.model.group import TermGroup
-from splinear.model.grouping import split_by
+from splinear.terms.axes import Axes
 from splinear.terms.base import Advice, ColumnData, Term, curve_groups
+from splinear.terms.basis import MAX_FREQUENCIES, FourierBasis
+from splinear.terms.embedding import Embedding
+from splinear.terms.group import TermGroup, split_by
+from splinear.terms.knots import FOR_COUNTS, ascending, n_distinct
+from splinear.terms.through_zero import axes_of_odd
 
 __all__ = ["Fourier"]
 

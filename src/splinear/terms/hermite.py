@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints
-from splinear.curves.axes import Axes, standardized
-from splinear.curves.basis import MAX_HERMITE, HermiteBasis
-from splinear.curves.embedding import Embedding
-from splinear.curves.through_zero import axes_of_odd
-from splinear.model.group import Extrapolation, TermGroup
+from splinear.terms.axes import Axes, standardized
 from splinear.terms.base import Advice, ColumnData, Term, curve_groups
+from splinear.terms.basis import MAX_HERMITE, HermiteBasis
+from splinear.terms.embedding import Embedding
+from splinear.terms.group import Extrapolation, TermGroup
+from splinear.terms.through_zero import axes_of_odd
 
 __all__ = ["Hermite", "Linear"]
 

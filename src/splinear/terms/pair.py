@@ -8,9 +8,9 @@ import numpy as np
 
 from splinear._compat import Interval
 from splinear._types import Constraints, Floats
-from splinear.curves.knots import FOR_QUANTILES, Sample, samples
-from splinear.model.chains import Chain
 from splinear.terms.base import ColumnData, Term
+from splinear.terms.knots import FOR_QUANTILES, Sample, samples
+from splinear.terms.pair_group import Chain
 
 __all__ = ["N_BINS", "LevelEffects", "Pair"]
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from splinear import _core
 from splinear._types import AnyArray
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
 from splinear.objective.local.disk import codes_on_disk
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.local.order import Order
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
+from splinear.terms.group import TermGroup
 
 __all__ = ["code_rows", "copied_codes", "read_codes"]
 

@@ -22,10 +22,10 @@ from scipy import sparse
 
 from splinear import _core
 from splinear._types import AnyArray
-from splinear.model.group import TermGroup
 from splinear.model.scoring import group_columns
 from splinear.tables.chunks import as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
+from splinear.terms.group import TermGroup
 
 __all__ = ["code_bytes", "codes_on_disk", "entries_on_disk"]
 

@@ -52,7 +52,7 @@ class BytesPerRow:
 NEED_DUAL = BytesPerRow(each=8 + 4 + 1 + 0.25)
 # Order, dual variables and their start, while training continues on X itself.
 NEED_VALUES = BytesPerRow(shared=8, each=16)
-# Scores, derivatives and steps, as measured and tested in tests/training/test_large.py.
+# Scores, derivatives and steps, as measured and tested in tests/estimators/test_large.py.
 NEED_NEWTON = BytesPerRow(each=92)
 NEED_SOFTMAX = BytesPerRow(each=120)  # per output
 

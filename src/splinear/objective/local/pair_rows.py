@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
-from splinear.model.chains import Chain
-from splinear.model.pairs import PairGroup, split_blocks, surfaces
 from splinear.objective.local.order import Order
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
+from splinear.terms.pair_group import Chain, PairGroup, split_blocks, surfaces
 
 __all__ = [
     "MOST_CELLS",
@@ -144,7 +143,7 @@ def nearest_nodes(positions: AnyArray) -> NDArray[np.uint8]:
 def standardized(G: Floats, H: Floats) -> Floats:
     """Return the evidence z (n_pairs,) of grids of derivatives G and H (n_pairs, n_cells).
 
-    The formula is in `splinear.training.interactions` and core/pairs/evidence.hpp.
+    The formula is in `splinear.solvers.pairs.interactions` and core/pairs/evidence.hpp.
     """
     q = H / (H + 1.0)
     found = 0.5 * (G**2 / (H + 1.0)).sum(axis=1)

@@ -8,32 +8,42 @@ from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 from splinear.losses.curvature import Curvature
-from splinear.model.chains import Chain
 from splinear.model.information import Thinned
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup, chains_of, split_blocks
+from splinear.model.scoring import group_columns
 from splinear.objective.local.coding import code_rows, read_codes
+from splinear.objective.local.disk import entries_on_disk
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.local.order import Order, divided, end_of_group, order_of
 from splinear.objective.local.pair_rows import GridRows, PairRows, nearest_nodes, positions_of
-from splinear.objective.local.row_parts import nonzero_parts, takes_nonzeros, value_parts
-from splinear.objective.local.row_sample import sample_rows
-from splinear.objective.local.value_piece import ValuePiece, all_scores, all_sums
 from splinear.objective.loss_sums import LossSum
 from splinear.objective.rows import ThinnedProducts
-from splinear.tables.chunks import Chunk, as_dense
+from splinear.tables.chunks import Chunk, as_dense, as_sparse, csr_parts
 from splinear.tables.table import Table
+from splinear.terms.group import TermGroup
+from splinear.terms.pair_group import Chain, PairGroup, chains_of, split_blocks
 
-__all__ = ["TrainingRows"]
+__all__ = [
+    "TrainingRows",
+    "ValuePiece",
+    "all_scores",
+    "all_sums",
+    "nonzero_parts",
+    "sample_rows",
+    "takes_nonzeros",
+    "value_parts",
+]
 
 COLUMNS_TO_HOLD = 50  # values per row from which on the rows' order is kept in memory
 
 _PIECE, _SPARSE_PIECE = 2**15, 2**16  # rows per batch of X in full precision
+EVENLY = 0.05  # of the mean of h, added to every h_i so that no row has probability 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,3 +397,110 @@ class TrainingRows:
         if n < self.n_rows and w[:n].sum() > 0:
             return self.first(n), w[:n]
         return self, w
+
+
+def sample_rows(h: Floats, n: int, in_order: bool, n_threads: int = 1) -> tuple[AnyArray, Floats]:
+    """Return the indices of about n rows, and weights that make sums over them unbiased.
+
+    Row i is taken with probability p_i = min(1, h_i / t), with t such that n rows are expected, and
+    has the weight 1 / p_i. Because rows are in random order, it suffices to take those at which the
+    cumulative sum of p passes an integer. If `in_order`, the first n rows are taken, all with the
+    same weight. An h (n_outputs, n_rows) is summed over outputs.
+    """
+    h = h if h.ndim == 1 else h[0] if len(h) == 1 else h.sum(axis=0)
+    if not in_order:
+        numbers, weights = _core.sample_rows(np.ascontiguousarray(h), n, EVENLY, n_threads)
+        if len(numbers):
+            return numbers, weights
+    return np.arange(n), np.full(n, len(h) / n)
+
+
+def takes_nonzeros(X: Table, layout: Layout) -> bool:
+    """Return whether only the non-zeros of rows are trained on."""
+    return X.is_sparse and all(group.embedding.through_zero for group in layout.groups)
+
+
+def value_parts(
+    chunk: Chunk, layout: Layout, numbers: AnyArray, nonzeros: bool
+) -> list[_core.Rows]:
+    """Return the rows `numbers` of a chunk in full precision, as values or as non-zeros."""
+    if nonzeros:
+        return [_entries(as_sparse(chunk), group, numbers, exact=True) for group in layout.groups]
+    array = as_dense(chunk)
+    return [
+        _core.value_rows(
+            array, group.features.astype(np.int64), group.embedding.axes.core(), numbers
+        )
+        for group in layout.groups
+    ]
+
+
+def _entries(
+    matrix: sparse.csr_array, group: TermGroup, numbers: AnyArray, *, exact: bool
+) -> _core.Rows:
+    here, embedding = csr_parts(group_columns(matrix, group)), group.embedding
+    return _core.sparse_rows(*here, embedding.axes.core(), numbers, embedding.places(), exact)
+
+
+def nonzero_parts(X: Table, layout: Layout, order: Order, plan: MemoryPlan) -> list[_core.Rows]:
+    """Return the non-zeros of all rows in single precision, in memory or in files."""
+    if plan.rows_per_block is not None:
+        return [
+            entries_on_disk(X, order.of, order.n_rows, group, plan.rows_per_block)
+            for group in layout.groups
+        ]
+    numbers, matrix = order.place(np.arange(X.shape[0])), as_sparse(X.whole())
+    return [_entries(matrix, group, numbers, exact=False) for group in layout.groups]
+
+
+@dataclass(frozen=True, eq=False)
+class ValuePiece:
+    """A batch of rows of X in full precision, and their places in training order."""
+
+    layout: Layout
+    groups: list[_core.Group]
+    places: NDArray[np.int64]
+    pairs: PairRows | None
+
+    def scores(self, parameters: Floats, n_threads: int) -> Floats:
+        """Return the scores (n_outputs, n_rows of the batch); see TrainingRows.scores."""
+        return self.table_scores(self.layout.tables(parameters), n_threads)
+
+    def table_scores(self, tables: Floats, n_threads: int) -> Floats:
+        """Return the scores for tables; see TrainingRows.table_scores."""
+        return all_scores(self.groups, self.pairs, self.layout, tables, n_threads)
+
+    def sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return the sums for R (n_outputs, n_rows of the batch); see TrainingRows.sums."""
+        return self.layout.gather(self.raw_sums(R, n_threads))
+
+    def raw_sums(self, R: Floats, n_threads: int) -> Floats:
+        """Return the sums with respect to tables; see TrainingRows.raw_sums."""
+        return all_sums(self.groups, self.pairs, R, n_threads)
+
+
+def all_scores(
+    groups: list[_core.Group],
+    pairs: PairRows | None,
+    layout: Layout,
+    tables: Floats,
+    n_threads: int,
+) -> Floats:
+    """Return the scores of curves and surfaces, (n_outputs, n_rows)."""
+    n = layout.n_of_curves
+    flat: Floats = _core.score_many(groups, np.ascontiguousarray(tables[:, :n]), n_threads)
+    scores = flat.reshape(len(tables), -1)
+    if pairs is not None:
+        scores += pairs.scores(tables[:, n:], n_threads)
+    return scores
+
+
+def all_sums(
+    groups: list[_core.Group], pairs: PairRows | None, R: Floats, n_threads: int
+) -> Floats:
+    """Return the gradient of sum(R * scores) with respect to tables, (n_outputs, n_parameters)."""
+    flat: Floats = _core.sum_many(groups, np.ascontiguousarray(R), n_threads)
+    sums = flat.reshape(len(R), -1)
+    if pairs is None:
+        return sums
+    return np.concatenate([sums, pairs.sums(R, n_threads)], axis=1)

@@ -10,10 +10,10 @@ import numpy as np
 
 from splinear import _core
 from splinear.losses.margin import MarginLoss
-from splinear.model.group import TermGroup
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.problem import Problem, Result, Start, Stopping
 from splinear.objective.watch import Watch
+from splinear.terms.group import TermGroup
 
 __all__ = ["follow_path", "solve"]
 

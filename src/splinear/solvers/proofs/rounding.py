@@ -1,4 +1,4 @@
-"""Selection of the rows of X that must be read to certify a model on X.
+"""The rounding of codes: the rows of X that a certificate must read, and how to correct for it.
 
 The certificate of dual coordinate descent is a sum over rows. A row whose dual variable is 0 adds
 nothing to the model's norm, and nothing to the losses and the gap if its loss is 0. For most rows
@@ -8,16 +8,18 @@ curves within half a step of the codes.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.curves.basis import BSplineBasis
-from splinear.model.group import TermGroup
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.problem import Problem, Result
+from splinear.objective.problem import Problem, Result, Start
+from splinear.terms.basis import BSplineBasis
+from splinear.terms.group import TermGroup
 
-__all__ = ["error_of_codes", "rows_in_doubt"]
+__all__ = ["error_of_codes", "rows_in_doubt", "stand_in"]
 
 HALF_A_STEP = 0.5 * (1 + 1e-6)  # codes are computed and rounded in double precision
 UNIT = 2.0**-24  # rounding unit of single precision, in which coded rows are scored
@@ -74,3 +76,40 @@ def _error(group: TermGroup, tables: Floats) -> float | None:
     step = basis.n_bins / group.grid.steps
     moved = 0.0 if basis.degree == 0 else HALF_A_STEP * step * steepest
     return moved + UNIT * (N_ROUNDINGS + group.n_features) * largest
+
+
+def stand_in(
+    rows: TrainingRows, problem: Problem, start: Start | None, found: Result, n_threads: int
+) -> tuple[Problem, Start]:
+    """Return a problem on codes that is close to that on X near a result, and its start.
+
+    Let alpha be dual variables, and theta a model with the curves f. On codes, with
+
+        targets    t_i + y_i (f(code_i) - f(x_i)),
+        penalty    1/2 |w - w_0|^2,   w_0 = sum_i alpha_i y_i (phi(x_i) - phi(code_i)),
+
+    margins and weights at alpha and theta equal those on X; near them, rounding affects only the
+    change since. So the solution of this problem is far closer to that on X, at the cost of codes,
+    and a further correction from there brings it closer still.
+
+    Rows whose loss is 0 both on X and on codes keep their targets (see `rows_in_doubt`).
+    """
+    assert found.alpha is not None
+    doubt = rows_in_doubt(rows, problem, found, n_threads)
+    sums = -rows.sums((problem.y * found.alpha)[None], n_threads)[0]
+    targets: Floats = rows.scores(found.coef[None], n_threads)[0]
+    seen = np.zeros(rows.n_rows, dtype=bool)
+    for piece in rows.values(doubt):
+        here = piece.places
+        targets[here] -= piece.scores(found.coef[None], n_threads)[0]
+        sums += piece.sums((problem.y[here] * found.alpha[here])[None], n_threads)[0]
+        seen[here] = True
+    targets[~seen] = 0.0
+    targets *= problem.y
+    if problem.targets is not None:
+        targets += problem.targets
+    shift, intercept = rows.layout.soften(sums), 0.0
+    if start is not None and start.proximal and start.coef is not None:
+        shift, intercept = shift + start.coef, float(start.intercept)
+    first = Start(coef=shift, intercept=intercept, proximal=True, alpha=found.alpha)
+    return replace(problem, targets=targets), first

@@ -10,14 +10,14 @@ from numpy.linalg import LinAlgError
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import Floats
-from splinear.curves.embedding import reciprocals
 from splinear.model.factoring import factor_with, pair_variances
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup
 from splinear.objective.blocks import penalized_bands
 from splinear.objective.point import Point
 from splinear.penalties import DifferencePenalty
+from splinear.terms.embedding import reciprocals
+from splinear.terms.group import TermGroup
+from splinear.terms.pair_group import PairGroup
 
 __all__ = ["Measures", "PartsPosterior", "posterior_variances"]
 

@@ -15,7 +15,7 @@ integrated out: variances are computed as if the curves of the other features we
 deviation of a gap is a term of one coefficient, with its own variance.
 
 B-spline curves under D_1 and D_2 are lines, steps and bends with a variance each
-(`splinear.model.parts`), which are updated likewise: where parts overlap, the 1 of a difference in
+(`splinear.terms.parts`), which are updated likewise: where parts overlap, the 1 of a difference in
 e_j is its share before any rows were seen, w_jk Var_0(d_jk) / t_j.
 
 With the weights w_jk, one edge can be cheaper than many small steps: a heavy-tailed prior on
@@ -37,12 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import Floats
-from splinear.curves.basis import BSplineBasis
 from splinear.losses.base import Loss
-from splinear.model.group import TermGroup
 from splinear.model.layout import Layout
-from splinear.model.pairs import PairGroup
-from splinear.model.parts import Parts
 from splinear.model.scatter import together
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum, renewed
@@ -50,12 +46,27 @@ from splinear.objective.objective import Objective
 from splinear.objective.point import Point
 from splinear.objective.problem import Start, Stopping, start_at
 from splinear.penalties import DifferencePenalty
-from splinear.solvers.reml.pace import LEAST, MOST, Pace
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
+from splinear.terms.basis import BSplineBasis
+from splinear.terms.group import TermGroup
+from splinear.terms.pair_group import PairGroup
+from splinear.terms.parts import Parts
 
-__all__ = ["Smoothness", "choose_smoothness", "degrees_of_freedom", "first_factor"]
+__all__ = [
+    "LEAST",
+    "MOST",
+    "Pace",
+    "Smoothness",
+    "choose_smoothness",
+    "degrees_of_freedom",
+    "first_factor",
+]
 
+FIRST = 3  # turns without longer steps, because the models are still far from their optimum
+GROWTH = 2.0  # of the factor, per turn: 3 ends no earlier, 1.5 takes a quarter more turns
+SHORTEST, LONGEST = 0.5, 8.0  # of the factor; 16 overshoots, so that spambase takes 3 turns more
+LEAST, MOST = 1e-8, 1e8  # relative to the first guess; a curve of the smallest variance is flat
 LEAST_TURNS, MAX_TURNS = 5, 40
 # Largest remaining change of a term's degrees of freedom, relative to them or to this many.
 SETTLED, LEAST_FREEDOM = 0.01, 10.0
@@ -70,6 +81,45 @@ GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
 ROWS_FOR_EDGES = 5_000
 ROWS_FOR_PARTS = 4  # per curve: with fewer rows, one variance is all that they tell about a curve
 TINY = float(np.finfo(np.float64).tiny)
+
+
+class Pace:
+    """The factor by which the plain step of each variance, of curves and gaps, is lengthened.
+
+    Each turn changes the logarithm of a variance by a share of the remaining way. For a term with
+    almost no effect this share is small, and its variance decreases slowly toward 0. If a change of
+    the logarithm by m makes the plain step shorter by m r, the end is 1 / r plain steps away (the
+    secant method, for each variance by itself). As terms depend on each other, and models follow
+    their variances only nearly, the factor is limited: it grows by GROWTH per turn, as long as the
+    direction stays the same.
+    """
+
+    def __init__(self) -> None:
+        self._n_turns = 0
+        self._factor, self._step, self._before = np.ones(0), np.zeros(0), np.ones(0)
+
+    def lengthened(self, now: Floats, wanted: Floats, first: Floats) -> Floats:
+        """Return the variances after steps longer than those from `now` to `wanted`.
+
+        They are within the bounds relative to the `first` guess.
+        """
+        counts = (now > 0.0) & (wanted > 0.0)
+        step = np.log(np.divide(wanted, now, out=np.ones_like(now), where=counts))
+        self._n_turns += 1
+        if self._n_turns <= FIRST:
+            self._factor, self._step, self._before = np.ones_like(step), step, now
+            return wanted
+        moved = np.log(np.divide(now, self._before, out=np.ones_like(now), where=counts))
+        shorter = self._step - step
+        to_end = np.divide(
+            moved, shorter, out=np.full_like(step, np.inf), where=moved * shorter > 0
+        )
+        goes_on = step * self._step > 0.0
+        most = np.where(goes_on, np.minimum(GROWTH * self._factor, LONGEST), 1.0)
+        self._factor = np.maximum(np.minimum(to_end, most), SHORTEST)
+        self._step, self._before = step, now
+        farther = wanted * np.exp((self._factor - 1.0) * step)
+        return np.minimum(np.maximum(farther, LEAST * first), MOST * first)
 
 
 @dataclass(frozen=True, eq=False)

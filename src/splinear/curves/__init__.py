@@ -1,1 +1,0 @@
-"""The mathematics of curves: axes, bases, knots, embeddings and shape constraints."""

@@ -1,0 +1,1 @@
+"""The estimators: reading a table, training, and storing the fitted model."""

@@ -1,0 +1,581 @@
+"""Base class of the four estimators: parameters, the steps of a fit, fitted attributes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from splinear import _core
+from splinear._compat import Interval, StrOptions
+from splinear._types import Constraints, Floats, Input
+from splinear._warning import warn
+from splinear.estimators.dual import DualTrainer
+from splinear.estimators.gpu import device_rows, device_scores, trainer_on
+from splinear.estimators.live import FitLine, Tell
+from splinear.estimators.reading import Given, TrainingTable, read_rows, read_table, term_plan
+from splinear.estimators.state.fitted import FITTED
+from splinear.estimators.state.stateful import Stateful
+from splinear.estimators.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
+from splinear.losses.base import Loss
+from splinear.losses.checking import check_loss
+from splinear.model.additive import Model
+from splinear.model.covariance import JointPosterior, joint_posteriors
+from splinear.model.fitted import FittedTerms
+from splinear.model.layout import Layout, check_ranges
+from splinear.model.plan import check_curve, check_terms
+from splinear.objective.gpu.backend import MOST_FUNCTIONS
+from splinear.objective.gpu.finding import DEVICES
+from splinear.objective.local.disk import code_bytes
+from splinear.objective.local.memory import (
+    ENTRY_BYTES,
+    BytesPerRow,
+    MemoryPlan,
+    bytes_of,
+    least_memory,
+    plan_memory,
+    sample_bytes,
+    say_bytes,
+)
+from splinear.objective.local.training_rows import TrainingRows
+from splinear.objective.moments import moments
+from splinear.objective.problem import Start, Stopping, stack
+from splinear.objective.running import one_blas_thread, thread_count
+from splinear.objective.training_set import Response, TrainingSet, WeightedRows
+from splinear.objective.watch import Watch
+from splinear.solvers.choosing_c import rows_for_choice
+from splinear.solvers.pairs.held import HeldFeatures
+from splinear.solvers.pairs.interactions import (
+    Interactions,
+    asks_for_pairs,
+    check_interactions,
+    read_interactions,
+)
+from splinear.solvers.proofs.certificate import fine_enough
+from splinear.tables.checks import check_offset, column_ranges, feature_label
+from splinear.tables.columns import Columns
+from splinear.tables.device import DeviceTable, on_host, to_cupy_like
+from splinear.tables.table import Table
+from splinear.terms.base import Advice, ColumnData, Term
+
+__all__ = ["AdditiveEstimator", "Workload", "draw_seed", "how_it_ended", "plan_fit", "positive"]
+
+Self = TypeVar("Self", bound="AdditiveEstimator")
+# A model is called usable if its relative gap is below either NEAR or NEAR_TOL times tol.
+NEAR = 0.1
+NEAR_TOL = 10.0
+
+
+def draw_seed(random_state: Input) -> int:
+    """Return a seed for the core; an integer `random_state` always gives the same one."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def positive(kind: type = Real) -> Interval:
+    """Return scikit-learn's constraint for a number greater than zero."""
+    return Interval(kind, 0, None, closed="neither")
+
+
+class AdditiveEstimator(Stateful):
+    """Base class of the estimators: f(x) = b + sum_k f_k(x) for each output.
+
+    A subclass defines `_recipe`, which says how y is read and which trainer is used.
+    """
+
+    _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
+        "curve": [Term, None],
+        "terms": [dict, None],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "missing": [StrOptions({"level", "error"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "time_limit": [positive(), None],
+        "callback": [callable, None],
+        "warm_start": ["boolean"],
+        "max_memory": [Integral, str, None],
+        "device": [StrOptions(set(DEVICES))],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    _CODEC = FITTED
+    _model: Model
+    _columns: Columns
+    _loss: Loss
+    _duals: Duals | None
+    C_: float | None
+    _posteriors: list[JointPosterior]
+    pair_search_: dict[str, Any] | None
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters; those of `curve` as curve__n_bins and so on, once it is a term.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        inner = next((name for name in params if name.startswith("curve__")), None)
+        if inner is not None and params.get("curve", self.curve) is None:
+            raise ValueError(
+                f"{inner} is a parameter of curve, and curve is None: the estimator's own choice. "
+                "Set curve to a term first, for example curve=Spline()."
+            )
+        return super().set_params(**params)  # type: ignore[no-any-return]
+
+    def _recipe(self) -> Recipe:
+        """Return the loss and the trainer that the parameters ask for."""
+        raise NotImplementedError
+
+    # -- fit -------------------------------------------------------------------------------------
+
+    def _fit(self: Self, given: Given, recipe: Recipe, *, more: bool = False) -> Self:
+        """Fit; if `more`, continue from the last model, with its knots and levels."""
+        with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
+            trained, watch = self._learn(given, recipe, line, more=more)
+            stopped = "" if watch.reason is None else "stopped after "
+            line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
+            if (search := getattr(self, "pair_search_", None)) is not None:
+                line.ended += f", {_of_pairs(search)}"
+        self._end(trained, watch)
+        return self
+
+    def _learn(
+        self, given: Given, recipe: Recipe, line: FitLine, *, more: bool
+    ) -> tuple[Trained, Watch]:
+        """Fit a copy and take over its fitted attributes, so that a failed fit changes nothing."""
+        work, trainer = copy(self) if more else self._fresh(), recipe.trainer
+        columns = self._columns if more else None
+        data = read_rows(work, given, columns=columns, numeric=recipe.loss.kind == "number")
+        loss, y = recipe.loss.read(data.y, data.kept)
+        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
+        if trainer.merges_copies:
+            data = data.without_copies(y, offset)
+        response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
+        if not loss.name:
+            check_loss(response.loss, y if data.kept is None else y[data.kept])
+        interactions: Interactions | None = None
+        if more:
+            work._check_more(data, loss)
+            layout = self._model.layout
+        else:
+            columns_seen = work._column_data(data)
+            layout = term_plan(work).place(columns_seen, work._advice(trainer, data))
+            interactions = work._interactions(columns_seen, trainer, layout)
+        workload = work._workload(response, trainer, weighted=data.weights is not None)
+        if interactions is not None:
+            interactions = replace(interactions, n_units=data.n_units)
+            workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
+        plan = work._plan_memory(data, layout, workload)
+        training_set = work._training_set(data, response, layout, plan)
+        training_set = replace(training_set, interactions=interactions)
+        if training_set.rows.plan.rows_per_block is not None:
+            line.say(_of_coding(training_set.rows))
+        stopping = work._stopping(training_set.rows, line.telling(self.callback))
+        is_chosen = True
+        if isinstance(trainer, DualTrainer) and trainer.C is None:
+            here = work._sample_here(data, training_set)
+            trainer = trainer.chosen(here, stopping)
+            is_chosen = stopping.watch.reason is None
+        fitter = trainer_on(training_set.rows, trainer)
+        starts = self._warm_starts(fitter, training_set, data.table.shape[0])
+        if more:
+            starts = starts_of(self._model, proximal=True)
+        trained = fitter.fit(training_set, stopping, starts)
+        trained = replace(trained, settled=trained.settled and is_chosen)
+        work._store(trained, in_haste=stopping.watch.in_haste)
+        if isinstance(trainer, DualTrainer):
+            work.C_ = trainer.C
+        self._adopt(work)
+        return trained, stopping.watch
+
+    def _sample_here(self, data: TrainingTable, training_set: TrainingSet) -> TrainingSet:
+        """Return the training set, or a sample of it in this process if its rows are on a GPU."""
+        rows = training_set.rows
+        if rows.is_here:
+            return training_set
+        counts = np.arange(data.table.shape[0]) if data.kept is None else np.flatnonzero(data.kept)
+        n = rows_for_choice(len(counts))
+        kept = np.zeros(data.table.shape[0], dtype=bool)
+        kept[np.random.default_rng(rows.seed).choice(counts, n, replace=False)] = True
+        here = TrainingRows.prepare(
+            data.table, rows.layout, seed=rows.seed, kept=kept, weights=data.weights
+        )
+        here = here.with_gap_means(here, data.weights, self._n_threads())
+        return TrainingSet(WeightedRows(here, data.weights, kept), training_set.response)
+
+    def _training_set(
+        self,
+        data: TrainingTable,
+        response: Response,
+        layout: Layout,
+        plan: MemoryPlan | None = None,
+    ) -> TrainingSet:
+        """Return the prepared rows, their weights and their response."""
+        rows = self._prepare(data, layout, plan)
+        return TrainingSet(WeightedRows(rows, data.weights, data.kept, data.units), response)
+
+    def _warm_starts(self, fitter: Fitter, data: TrainingSet, n_rows: int) -> list[Start] | None:
+        """Return one start per output if warm_start is set and can help; otherwise None."""
+        if not self.warm_start or not hasattr(self, "_model"):
+            return None
+        last = LastFit(self._model, self._duals)
+        return fitter.starts(last, data.rows.layout, data.loss.n_outputs, n_rows)
+
+    # -- before training -------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        """Check all parameters before any work is done."""
+        owner = type(self).__name__
+        check_curve(self.curve, owner)
+        check_terms(self.terms, owner)
+        self._validate_params()
+        check_interactions(getattr(self, "interactions", 0))
+        bytes_of(self.max_memory)
+
+    def _fresh(self: Self) -> Self:
+        """Return an unfitted copy to train, so that a failed fit leaves `self` unchanged."""
+        work = copy(self)
+        for name in [name for name in vars(work) if _is_learned(name)]:
+            delattr(work, name)
+        return work
+
+    def _adopt(self, work: AdditiveEstimator) -> None:
+        """Replace all fitted attributes by those of `work`."""
+        given = self.get_params(deep=False)
+        learned = {name: value for name, value in vars(work).items() if name not in given}
+        kept = {name: value for name, value in vars(self).items() if not _is_learned(name)}
+        self.__dict__ = kept | learned
+
+    def _check_more(self, data: TrainingTable, loss: Loss) -> None:
+        """Check a later chunk of partial_fit, and count its rows."""
+        if loss.task != self._loss.task:
+            raise ValueError(
+                f"y is of another kind ({loss.task}) than in the first call of partial_fit "
+                f"({self._loss.task})."
+            )
+        self._check_finite(data)
+        self._columns = data.columns
+
+    def _check_finite(self, data: TrainingTable) -> None:
+        """Raise if a later chunk has infinity, or missing values or levels new since the first."""
+        gaps = self.missing == "level"
+        lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
+        if not data.table.is_sparse:  # where a chunk without a word is ordinary
+            self._warn_of_constants(lo, hi)
+        for group in self._model.layout.groups:
+            if group.levels is not None and (lo[group.features] < 0).any():
+                raise ValueError(
+                    f"Input X contains a level in {feature_label(self, int(group.features[0]))} "
+                    "that did not occur in the first call of partial_fit. Begin with a chunk that "
+                    "has all levels."
+                )
+            new = group.features[has_gap[group.features]]
+            if len(new) and not group.has_gaps:
+                raise ValueError(
+                    f"Input X contains NaN in {feature_label(self, int(new[0]))}, which had no "
+                    "missing values in the first call of partial_fit. Begin with a chunk that has "
+                    "some."
+                )
+
+    def _warn_of_constants(self, lo: Floats, hi: Floats) -> None:
+        """Warn if a later chunk has other values of features that were constant in the first."""
+        wrong = [
+            j
+            for group in self._model.layout.groups
+            if group.levels is None
+            for j, only, last in zip(
+                group.features.tolist(),
+                group.embedding.axes.lo,
+                group.embedding.axes.hi,
+                strict=True,
+            )
+            if only == last and (lo[j] < only or hi[j] > only)
+        ]
+        if wrong:
+            more = len(wrong) - 1
+            others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
+            warn(
+                f"{feature_label(self, wrong[0])}{others} had a single value in the first call of "
+                "partial_fit, which fixes the ranges of curves, so nothing is learned from it. "
+                "Begin with a larger chunk."
+            )
+
+    def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
+        """Return the default numbers of pieces and of frequencies."""
+        advice = trainer.advice(data.table, data.n_units)
+        if getattr(self, "device", "cpu") == "cpu":
+            return advice
+        return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
+
+    def _interactions(
+        self, data: ColumnData, trainer: Trainer, layout: Layout
+    ) -> Interactions | None:
+        """Return the surfaces that are asked for in addition to curves; None if none are."""
+        request = getattr(self, "interactions", 0)
+        found = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
+        if found is not None and not trainer.fits_pairs:
+            raise ValueError(
+                f"{type(self).__name__} has no surfaces over pairs of features; AdditiveClassifier "
+                "and AdditiveRegressor have."
+            )
+        return found
+
+    def _column_data(self, data: TrainingTable) -> ColumnData:
+        """Return the ranges, levels and weights of all columns, from which terms are placed."""
+        self._columns = data.columns
+        gaps = self.missing == "level"
+        n_threads = thread_count(self.n_jobs, data.table.shape[0])
+        lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps, n_threads=n_threads)
+        return ColumnData(
+            table=data.table,
+            lo=lo,
+            hi=hi,
+            has_gap=has_gap,
+            levels=data.columns.levels,
+            kept=data.kept,
+            weights=data.knot_weights,
+            through_zero=data.table.is_sparse,
+            most_bytes=sample_bytes(bytes_of(self.max_memory)),
+            n_threads=n_threads,
+            label=partial(feature_label, self),
+        )
+
+    def _prepare(
+        self, data: TrainingTable, layout: Layout, plan: MemoryPlan | None = None
+    ) -> TrainingRows:
+        """Return the rows in the form that the core trains on: codes, non-zeros or values."""
+        if data.table.is_sparse:
+            for group in layout.groups:
+                if not group.embedding.through_zero:
+                    raise ValueError(
+                        "X is sparse, but the model was begun with dense rows, and its curves are "
+                        "not zero at zero. Use X.toarray(), or begin with sparse rows."
+                    )
+        seed = draw_seed(self.random_state)
+        trainer = self._recipe().trainer
+        on_device = device_rows(self, trainer, data, layout, seed)
+        if on_device is not None:
+            return on_device
+        rows = TrainingRows.prepare(
+            data.table,
+            layout,
+            seed=seed,
+            kept=data.kept,
+            weights=data.weights,
+            n_threads=self._n_threads(),
+            plan=plan,
+            row_groups=data.units.groups,
+            by_content=trainer.merges_copies,
+        )
+        return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
+
+    def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
+        """Return a plan that keeps within max_memory; raise if that is too small."""
+        return plan_fit(self, data.table, layout, workload)
+
+    def _workload(self, response: Response, trainer: Trainer, *, weighted: bool) -> Workload:
+        """Return the memory needed per row: order, weights, mask, target, and the solver's own."""
+        loss = response.loss
+        need = (
+            BytesPerRow(shared=4 + 3 + (17 if weighted else 0)) + response.need + trainer.need(loss)
+        )
+        if self.warm_start:
+            need += BytesPerRow(shared=8 * loss.n_outputs, each=32)
+        return Workload(loss.n_outputs, need, trainer.width(loss, self._n_threads()))
+
+    def _stopping(self, rows: TrainingRows, tell: Tell | None) -> Stopping:
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        return Stopping(
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            seed=rows.seed,
+            n_threads=self._n_threads(),
+            watch=Watch(deadline=deadline, tell=tell, n_rows=rows.n_rows),
+        )
+
+    def _n_threads(self) -> int:
+        return thread_count(self.n_jobs)
+
+    # -- fitted attributes -----------------------------------------------------------------------
+
+    def _store(self, trained: Trained, *, in_haste: bool = False) -> None:
+        """Set the fitted attributes."""
+        data, results = trained.data, trained.results
+        rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
+        parameters, intercept = stack(results)
+        weights = data.weighted.weights
+        layout, deviations = moments(
+            rows, parameters, weights, self._n_threads(), in_haste=in_haste
+        )
+        layouts = tuple(own.with_moments_of(layout) for own in trained.layouts)
+        self._show(Model(layout, parameters, intercept, layouts), data.loss, trained.edf)
+        self._duals = trained.duals
+        self._posteriors = joint_posteriors(self._model, trained.information)
+        self.feature_importances_ = deviations
+        self.n_iter_ = max(found.n_iter for found in results) + trained.n_turns
+        self.dual_gap_ = float(max(found.gap for found in results))
+        self.certified_ = all(found.certified for found in results)
+        self.objective_ = trained.objective
+        if hasattr(self, "interactions"):
+            self.pair_search_ = None
+        if data.search is not None and data.interactions is not None:
+            n_kept = len(self.terms_.pairs) - len(data.interactions.given)
+            self.pair_search_ = data.search.report(max(0, n_kept))
+
+    def _show(self, model: Model, loss: Loss, edf: Sequence[Floats] | None = None) -> None:
+        """Store a model, and the loss that turns its scores into predictions."""
+        self._model, self._loss, self.intercept_ = model, loss, model.intercept
+        self.terms_ = FittedTerms(model, getattr(self, "feature_names_in_", None), edf)
+
+    def _end(self, trained: Trained, watch: Watch) -> None:
+        """Raise the error of a callback, or warn that the fit did not converge."""
+        if watch.error is not None:
+            raise watch.error
+        if not trained.converged:
+            message = how_it_ended(self, trained, watch.reason)
+            warn(message, ConvergenceWarning)
+        elif not self._loss.convex:
+            warn(
+                f"certified_ is False: {type(self._loss).__name__} does not say that it is convex, "
+                "so there may be a better model than this one. Where it is convex, give the class "
+                "convex = True."
+            )
+
+    # -- prediction ------------------------------------------------------------------------------
+
+    def _read_table(self, X: Input) -> Table:
+        """Check X at prediction time, and return it as a table of numbers."""
+        if "terms_" not in vars(self):
+            check_is_fitted(self, "terms_")
+        return read_table(self, X, self._columns)
+
+    def _scores(self, X: Input, offset: Input = None) -> Floats:
+        """Return f(x) plus the offset for every output, (n_samples, n_outputs)."""
+        table = self._read_table(X)
+        if isinstance(table, DeviceTable):
+            out = device_scores(self, self._model, table)
+        else:
+            check_ranges(self, self._model.layout, table)
+            n_threads = thread_count(self.n_jobs, table.shape[0])
+            out, gaps = self._model.scores(table, n_threads), self._columns.takes_gaps
+            if not gaps or not _core.are_finite(out, n_threads):
+                column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # names the value
+            out = to_cupy_like(out, X)
+        known = None if offset is None else check_offset(on_host(offset), *out.shape)
+        return out if known is None else out + np.asarray(known.reshape(out.shape), like=out)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "level"
+        tags.input_tags.sparse = not asks_for_pairs(getattr(self, "interactions", 0), self.terms)
+        return tags
+
+
+def _is_learned(name: str) -> bool:
+    """Return whether fit sets this attribute; the others are parameters or scikit-learn's own."""
+    return name.endswith("_") or name in FITTED.learned
+
+
+def _of_pairs(search: Mapping[str, Any]) -> str:
+    """Return what became of a search for pairs."""
+    out = "{kept:,} of {looked_at:,} pairs".format(**search)
+    return f"{out} ({search['why_none']})" if search["why_none"] else out
+
+
+def _of_coding(rows: TrainingRows) -> str:
+    """Return a message that says where the codes of the rows are stored."""
+    n = rows.plan.rows_per_block
+    return f"coded {rows.n_rows:,} rows; the codes are on disk, in blocks of {n:,} rows"
+
+
+def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
+    """Return a message: what stopped the fit, how far it got, and what to do.
+
+    `reason` is that of the fit's watch. The estimator already holds the fitted attributes.
+    """
+    early = ""
+    if not trained.settled:
+        is_path = hasattr(estimator, "C_")  # of AdditiveSVC or AdditiveSVR
+        what = "C was chosen" if is_path else "the smoothness of its terms was settled"
+        early = f" before {what},"
+    if not trained.is_whole:
+        early = " before pairs of features had been looked at,"
+    gap, tol = float(estimator.dual_gap_), float(estimator.tol)
+    found = "an unknown gap" if math.isnan(gap) else f"a relative duality gap of {gap:.2g}"
+    return (
+        f"Stopped {_cause(estimator, trained, reason)}{early} at {found}; "
+        f"tol={tol:g} was asked for. {_advice(estimator, trained, gap, reason)}"
+    )
+
+
+def _cause(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
+    passes = f"after {estimator.n_iter_} passes"
+    if reason == "time_limit":
+        return f"by time_limit={estimator.time_limit} s {passes}"
+    if reason == "callback":
+        return f"by the callback {passes}"
+    if trained.rounded:
+        return f"{passes}, where X is too far from the codes that it was rounded to,"
+    most = max((found.n_iter for found in trained.results if not found.converged), default=0)
+    if most >= estimator.max_iter:
+        return f"{passes} (max_iter={estimator.max_iter})"
+    return f"{passes}, where rounding errors left no step that improves it,"
+
+
+def _advice(estimator: BaseEstimator, trained: Trained, gap: float, reason: str | None) -> str:
+    if reason is None and trained.rounded:
+        memory = "" if estimator.max_memory is None else "; or leave out max_memory"
+        return f"Raise tol, or lower C{memory}."
+    if reason is None:
+        return "Raise max_iter or tol, or lower C."
+    if gap <= max(NEAR, NEAR_TOL * float(estimator.tol)):
+        return "The model is usable."
+    return "The model may be far from the optimum: let it run longer."
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Memory needed by a fit: `need` bytes per row, for `width` problems in parallel."""
+
+    n_outputs: int
+    need: BytesPerRow
+    width: int
+
+
+def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, workload: Workload) -> MemoryPlan:
+    """Return a plan that keeps within estimator.max_memory; raise if that is too small."""
+    bound = bytes_of(estimator.max_memory)
+    if bound is None:
+        return MemoryPlan()
+    n_rows = X.shape[0]
+    row_bytes = float(sum(code_bytes(group) * group.n_features for group in layout.groups))
+    takes_nonzeros = X.is_sparse
+    if takes_nonzeros:
+        row_bytes = ENTRY_BYTES * X.values_per_row
+        starts_of_rows = BytesPerRow(shared=8)
+        workload = replace(workload, need=workload.need + starts_of_rows)
+    plan = plan_memory(bound, n_rows, row_bytes, workload.need, workload.width)
+    if plan is None:
+        least = least_memory(n_rows, row_bytes, workload.need)
+        raise ValueError(
+            f"max_memory={estimator.max_memory!r} is too small: {n_rows:,} rows and "
+            f"{workload.n_outputs} output{'s' if workload.n_outputs > 1 else ''} need at least "
+            f"{say_bytes(least)}."
+        )
+    return replace(plan, holds_values=plan.holds_values and not (X.is_on_disk or X.converts))

@@ -1,0 +1,1 @@
+"""The search for pairs of features that interact."""
