@@ -49,6 +49,7 @@ from splinear.penalties import DifferencePenalty
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
 from splinear.terms.basis import BSplineBasis
+from splinear.terms.embedding import reciprocals
 from splinear.terms.group import TermGroup
 from splinear.terms.pair_group import PairGroup
 from splinear.terms.parts import Parts
@@ -135,6 +136,7 @@ class Smoothness:
     n_turns: int
     n_rows: int  # number of rows used
     loss: Loss | None = None  # with the parameters that were estimated, if it has some
+    one_for_pairs: bool = False  # whether all surfaces have the same variance
 
     def beside(self, surfaces: Sequence[PairGroup]) -> Smoothness:
         """Return the same curves with surfaces, which are 0."""
@@ -214,6 +216,7 @@ def _turns(
     elif not (how.pooled or how.in_all) and n_units >= ROWS_FOR_PARTS * n_curves:
         first = _with_parts(first, first)
     layout = first if begin is None else begin.layout
+    one_for_pairs = begin is not None and begin.one_for_pairs
     moves, noise = _Moves(how.settled, in_all=how.in_all), None
     pace = None if how.in_all and begin is None else Pace()
     points = _begun(rows.with_layout(layout), totals, stopping, begin)
@@ -239,7 +242,14 @@ def _turns(
         else:
             has_edges = [n_turns > 1 and can for can in can_have_edges]
             new, gain = _updated_layout(
-                layout, first, measures, noise, pace, has_edges, of_pairs=n_turns > 1
+                layout,
+                first,
+                measures,
+                noise,
+                pace,
+                has_edges,
+                of_pairs=n_turns > 1,
+                one_for_pairs=one_for_pairs,
             )
             layout = layout.with_pairs(new.pairs) if how.only_pairs else new
         loss, is_known = None, True
@@ -249,7 +259,9 @@ def _turns(
             loss, is_known = after.loss, after.loss.is_near(before.loss)
             turns.renew([after])
         starts = [_start(point) for point in found]
-        yield Smoothness(layout, tuple(edf), starts, n_turns, rows.n_rows, loss)
+        yield Smoothness(
+            layout, tuple(edf), starts, n_turns, rows.n_rows, loss, one_for_pairs=one_for_pairs
+        )
         if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
             return
         losses, last = sum(point.losses for point in found), losses
@@ -329,11 +341,13 @@ def _updated_layout(
     has_edges: Sequence[bool],
     *,
     of_pairs: bool,
+    one_for_pairs: bool,
 ) -> tuple[Layout, float]:
     """Return the layout with the variances and weights that follow from the measures.
 
     `pace` lengthens the steps of curves, unless it is None. `has_edges` says which groups of curves
-    get weights of steps, and `of_pairs` whether surfaces do. The second result is the log evidence
+    get weights of steps, `of_pairs` whether surfaces do, and `one_for_pairs` whether these share a
+    variance. The second result is the log evidence
     that the new variances of curves should gain: its slopes along the logarithms of the t_j, which
     are 1/2 (sum_k w_jk d_jk^2 / t_j - e_j), times their changes.
     """
@@ -350,7 +364,8 @@ def _updated_layout(
         _edges(at_first.embedding.used, at_first.edges, measure, noise) if has else group.edges
         for has, (group, at_first, measure) in zip(has_edges, curves, strict=True)
     ]
-    surfaces = [_updated_pairs(*those, noise, with_edges=of_pairs) for those in pairs]
+    shared = _shared_variance(layout, first, measures[n:], noise) if one_for_pairs else None
+    surfaces = [_updated_pairs(*those, noise, shared, with_edges=of_pairs) for those in pairs]
     counts = (now > 0.0) & (variances > 0.0)
     change = np.log(np.divide(variances, now, out=np.ones_like(now), where=counts))
     slope = 0.5 * (np.divide(squares / noise, now, out=freedom.copy(), where=counts) - freedom)
@@ -374,13 +389,47 @@ def _explained(group: TermGroup, measure: Measures) -> Floats:
 
 
 def _updated_pairs(
-    group: PairGroup, first: PairGroup, measure: Measures, noise: float, *, with_edges: bool
+    group: PairGroup,
+    first: PairGroup,
+    measure: Measures,
+    noise: float,
+    shared: float | None,
+    *,
+    with_edges: bool,
 ) -> PairGroup:
-    """Return the surfaces with the variances and weights that follow from the measures."""
+    """Return the surfaces with the variances and weights that follow from the measures.
+
+    `shared` is the variance of all surfaces, relative to the first one; None: each has its own.
+    """
+    if shared is not None:
+        wanted = shared * first.variance
+        return group.with_variance(
+            _variances(group.variance, first.variance, wanted, np.ones_like(wanted)), group.edges
+        )
     squares = measure.n_outputs * (measure.squares * group.edge_weights).sum(axis=1) / noise
     variance = _variances(group.variance, first.variance, squares, measure.edf)
     edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
     return group.with_variance(variance, edges)
+
+
+def _shared_variance(
+    layout: Layout, first: Layout, measures: Sequence[Measures], noise: float
+) -> float:
+    """Return the next variance of all surfaces together, relative to the first one.
+
+    A plain step goes less than half of the way, so two are taken.
+    """
+    squares = freedom = 0.0
+    logs = [np.zeros(0)]
+    for group, at_first, measure in zip(layout.pairs, first.pairs, measures, strict=True):
+        own = (measure.squares * group.edge_weights).sum(axis=1)
+        squares += measure.n_outputs * float(own @ reciprocals(at_first.variance)) / noise
+        freedom += float(measure.edf.sum())
+        there = (group.variance > 0.0) & (at_first.variance > 0.0)
+        logs.append(np.log(group.variance[there] / at_first.variance[there]))
+    now = float(np.exp(np.concatenate(logs).mean())) if sum(map(len, logs)) else 1.0
+    plain = squares / freedom if freedom > 0.0 else now
+    return plain * float(np.clip(plain / now, 0.1, 10.0))
 
 
 def _common_factor(first: Layout, measures: list[Measures], noise: float) -> float:
