@@ -24,7 +24,7 @@ from splinear.terms.base import LEAST_BINS, Advice
 ROOT = Path(__file__).parents[1]
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [*EXECUTED, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING"))]
-PAGES += [ROOT / "benchmarks" / "README.md"]
+PAGES += [ROOT / "benchmarks" / "README.md", ROOT / "core" / "README.md"]
 GENERATED = re.compile("written by one command|writes\\s+this page|as the command wrote it")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,11 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.estimators import dual as dual_trainer
 from splinear.objective.local.memory import MemoryPlan
 from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.problem import Result, Start, Stopping
-from splinear.solvers.hinge import primal as primal_ways
+from splinear.solvers.hinge import one_problem, ways
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem, certify_sum, solve_and_certify
 
@@ -109,8 +108,8 @@ def noted(monkeypatch, module, name):
 @pytest.mark.parametrize("kind", ["hinge", "squared hinge", "epsilon"])
 def test_the_gap_is_that_of_numpy(kind, form, numbers, monkeypatch):
     """P - D, D being the dual objective of the embedding of X, written out."""
-    calls = noted(monkeypatch, dual_trainer, certify_problem.__name__)
-    monkeypatch.setattr(primal_ways, "suits_newton", lambda *_: False)
+    calls = noted(monkeypatch, one_problem, certify_problem.__name__)
+    monkeypatch.setattr(ways, "suits_newton", lambda *_: False)
     values, signal = numbers
     X, y = table_of(values, form), target_of(kind, signal)
     for C in COSTS[:5]:
@@ -273,7 +272,7 @@ def test_codes_that_are_too_coarse_are_named(monkeypatch):
     """Where X cannot be trained on, nor rounding made up for, the warning says what to do."""
     monkeypatch.setattr(TrainingRows, "exactly", lambda rows: rows)
     monkeypatch.setattr(
-        dual_trainer,
+        one_problem,
         "stand_in",
         lambda rows, problem, start, found, n_threads: (problem, Start(alpha=found.alpha)),
     )
@@ -297,10 +296,10 @@ def test_an_optimum_of_overflow_size_comes_with_a_warning_or_the_truth():
 
 
 @pytest.mark.parametrize("when", [1, 2])
-@pytest.mark.parametrize("module", [dual_trainer, certificate])
+@pytest.mark.parametrize("module", [one_problem, certificate])
 def test_ctrl_c_while_it_is_certified_leaves_a_model(module, when, monkeypatch, numbers):
     """Of rounded rows, or of X itself; without a certificate if there was none before."""
-    is_dual = module is dual_trainer
+    is_dual = module is one_problem
     name = (certify_problem if is_dual else certify_sum).__name__
     calls, function = [], getattr(module, name)
 

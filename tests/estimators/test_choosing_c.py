@@ -95,13 +95,13 @@ def test_the_path_ends_at_a_minimum(at, monkeypatch):
     """It goes up while the loss falls, otherwise down, and within its bounds."""
     Cs, seen = [LEAST * FACTOR**k for k in range(12)], []
 
-    def loss(trainer, splits, stopping, C, last):
+    def loss(splits, stopping, C, last):
         seen.append(C)
         return 1.0 + 0.1 * abs(Cs.index(C) - at), []
 
     monkeypatch.setattr(choosing_c, "_loss", loss)
-    monkeypatch.setattr(choosing_c, "_splits", lambda trainer, data: [None])
-    assert choose_cost(None, None, Stopping(), 1.0) == Cs[at]
+    monkeypatch.setattr(choosing_c, "_splits", lambda data, bias: [None])
+    assert choose_cost(None, 1.0, Stopping(), 1.0) == Cs[at]
     assert seen[0] == FIRST
     assert max(seen) <= MOST
     assert min(seen) >= LEAST

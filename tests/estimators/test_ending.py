@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC
-from splinear.estimators.base import how_it_ended
+from splinear.estimators.ending import how_it_ended
 
 X, Y = load_breast_cancer(return_X_y=True)
 

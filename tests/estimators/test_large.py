@@ -35,7 +35,7 @@ from splinear.objective.local.memory import (
 )
 from splinear.objective.local.order import STREAM, Order
 from splinear.solvers import newton
-from splinear.solvers.hinge import primal
+from splinear.solvers.hinge import ways
 from splinear.tables.opening import open_table
 from splinear.terms import Hermite, Spline
 from splinear.terms.axes import Axes
@@ -167,7 +167,7 @@ def test_an_order_is_a_permutation_and_can_be_undone(n, share):
 )
 def test_blocks_lead_to_the_same_optimum(params, monkeypatch):
     tol, params = 1e-3, {"C": 1.0, **params}
-    monkeypatch.setattr(primal, "suits_newton", lambda *_: False)  # whose steps are no passes
+    monkeypatch.setattr(ways, "suits_newton", lambda *_: False)  # whose steps are no passes
     memory = AdditiveSVC(random_state=0, tol=tol, **params).fit(X, Y)
     model, plan = noting_plans(AdditiveSVC(random_state=0, tol=tol, max_memory=SMALL, **params))
     model.fit(X, Y)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from splinear import AdditiveSVC, AdditiveSVR, PathSearchCV
-from splinear.solvers.hinge import primal
+from splinear.solvers.hinge import one_problem, ways
 from splinear.terms import Spline
 
 
@@ -24,7 +24,7 @@ def rows():
 @pytest.fixture
 def counts_as_tall():
     """Few rows count as many."""
-    with patch.multiple(primal, LEAST_ROWS=1000, LEAST_PARAMETERS=1, LEAST_COLUMNS=1):
+    with patch.multiple(ways, LEAST_ROWS=1000, LEAST_PARAMETERS=1, LEAST_COLUMNS=1):
         yield
 
 
@@ -51,9 +51,9 @@ def fitted(model, rows, **how):
 def test_finds_what_dual_coordinate_descent_finds(k, rows):
     X, _ = rows
     weights = np.random.default_rng(1).integers(0, 3, len(X)) if k == 0 else None
-    with patch.object(primal, "suits_newton", return_value=False):
+    with patch.object(ways, "suits_newton", return_value=False):
         slow = fitted(models()[k], rows, sample_weight=weights)
-    with patch.multiple(primal, LEAST_ROWS=1000, LEAST_PARAMETERS=1, LEAST_COLUMNS=1):
+    with patch.multiple(ways, LEAST_ROWS=1000, LEAST_PARAMETERS=1, LEAST_COLUMNS=1):
         fast = fitted(models()[k], rows, sample_weight=weights)
     assert fast.n_iter_ != slow.n_iter_ or not np.array_equal(fast.intercept_, slow.intercept_)
     assert fast.certified_
@@ -93,7 +93,7 @@ def test_dual_variables_are_kept_for_another_fit(rows):
 @pytest.mark.parametrize("how", [{"max_memory": "500MB"}, {"curve": Spline(300)}])
 def test_little_memory_or_many_parameters_are_left_to_dual_coordinate_descent(how, rows):
     options = {"curve": Spline(8)} | how
-    with patch.object(primal.smoothing, "solve", side_effect=AssertionError):
+    with patch.object(one_problem.smoothing, "solve", side_effect=AssertionError):
         assert fitted(AdditiveSVC(**options), rows).certified_
 
 
@@ -104,7 +104,7 @@ def test_a_loss_with_a_derivative_is_minimized_itself(rows, X_of):
     X[X < 0.5] = 0.0
     model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-8, random_state=0, C=1.0)
     fast = clone(model).fit(X_of(X), signal > 0)
-    with patch.object(primal, "suits_newton", return_value=False):
+    with patch.object(ways, "suits_newton", return_value=False):
         slow = clone(model).set_params(max_iter=100_000).fit(X_of(X), signal > 0)
     assert fast.certified_
     assert fast.n_iter_ < slow.n_iter_ / 4
@@ -115,11 +115,11 @@ def test_newton_takes_memory_and_no_proximal_penalty(rows):
     """So where memory is bounded, and in partial_fit, dual coordinate descent is used."""
     X, signal = rows
     model = AdditiveSVC(Spline(8), loss="squared_hinge", random_state=0, C=1.0)
-    with patch("splinear.estimators.dual.proven_primal") as newton:
+    with patch("splinear.solvers.hinge.ways.proven_primal") as newton:
         clone(model).set_params(max_memory="200MB").fit(X, signal > 0)
     newton.assert_not_called()
     first = clone(model).fit(X, signal > 0)
-    with patch("splinear.estimators.dual.proven_primal") as newton:
+    with patch("splinear.solvers.hinge.ways.proven_primal") as newton:
         first.partial_fit(X[:1000], signal[:1000] > 0)
     newton.assert_not_called()
 
@@ -131,7 +131,7 @@ def test_newton_starts_from_dual_variables_and_leaves_some(rows):
     assert 1 < cold < 20
     assert model.fit(X, signal > 0).n_iter_ <= 1
     assert model.set_params(C=1.1).fit(X, signal > 0).n_iter_ < cold
-    with patch.object(primal, "suits_newton", return_value=False):  # as good a start for the dual
+    with patch.object(ways, "suits_newton", return_value=False):  # as good a start for the dual
         assert model.set_params(tol=1e-4).fit(X, signal > 0).n_iter_ <= 2
 
 
@@ -140,7 +140,7 @@ def test_a_path_of_a_loss_with_a_derivative(rows):
     model = AdditiveSVC(Spline(8), loss="squared_hinge", tol=1e-4, random_state=0, C=1.0)
     Cs = [0.01, 1.0, 100.0]
     fast = PathSearchCV(model, Cs=Cs, cv=3).fit(X, signal > 0)
-    with patch.object(primal, "suits_newton", return_value=False):
+    with patch.object(ways, "suits_newton", return_value=False):
         slow = PathSearchCV(model, Cs=Cs, cv=3).fit(X, signal > 0)
     assert fast.best_params_ == slow.best_params_
     for name in ("mean_test_score", "std_test_score"):

@@ -11,11 +11,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from splinear import AdditiveSVC, AdditiveSVR
-from splinear.estimators import dual as dual_trainer
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.solvers.hinge import primal
+from splinear.solvers.hinge import one_problem, ways
 from splinear.solvers.proofs import certificate
 from splinear.solvers.proofs.certificate import certify_problem
 from splinear.solvers.proofs.rounding import error_of_codes, rows_in_doubt
@@ -107,8 +106,8 @@ def test_the_certificate_is_that_of_all_rows(
         calls.append((given, certify_problem(*given)))
         return calls[-1][1]
 
-    monkeypatch.setattr(dual_trainer, "certify_problem", note)
-    monkeypatch.setattr(primal, "suits_newton", lambda *_: False)
+    monkeypatch.setattr(one_problem, "certify_problem", note)
+    monkeypatch.setattr(ways, "suits_newton", lambda *_: False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         MODELS[kind].set_params(curve=CURVES[curve]).fit(X, y)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
@@ -29,6 +28,7 @@ from splinear.estimators.newton import NewtonTrainer
 from splinear.estimators.reading import Given, term_plan
 from splinear.estimators.trainer import Fitter, Recipe, Trained, Trainer
 from splinear.objective.loss_sums import LossSum
+from splinear.objective.running import one_blas_thread
 from splinear.objective.training_set import Response, TrainingSet, WeightedRows
 from splinear.objective.watch import Watch
 from splinear.tables.checks import check_columns
@@ -100,23 +100,24 @@ class DaskEstimator(AdditiveEstimator):
                 f"{type(self).__name__} has no max_memory: Dask's workers have limits of their own."
             )
 
-    def _learn(
-        self, given: Given, recipe: Recipe, line: FitLine, *, more: bool
-    ) -> tuple[Trained, Watch]:
+    def _fit(self: Self, given: Given, recipe: Recipe, *, more: bool = False) -> Self:
         """Fit a copy, and take over its fitted attributes."""
         del more
-        work, client = self._fresh(), self.client_
-        parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
-        steps = Distributed(work, parts, client, draw_seed(self.random_state))
-        with steps.in_progress():
-            trained, watch = self._learn_in(steps, work, recipe, line)
-        self._adopt(work)
-        return trained, watch
+        with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
+            work, client = self._fresh(), self.client_
+            parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
+            steps = Distributed(work, parts, client, draw_seed(self.random_state))
+            with steps.in_progress():
+                trained, watch = self._learn_in(steps, work, recipe, line)
+            self._adopt(work)
+            line.ended = self._sum_up(watch)
+        self._end(trained, watch)
+        return self
 
     def _learn_in(
         self: Self, steps: Distributed, work: Self, recipe: Recipe, line: FitLine
     ) -> tuple[Trained, Watch]:
-        """Fit `work` in steps."""
+        """Fit `work`: read, place, code, solve and certify, store, as AdditiveEstimator._fit."""
         given, trainer = steps.given, recipe.trainer
         found, reader = steps.survey(numeric=recipe.loss.kind == "number")
         work._columns, n_rows = reader.columns, sum(found.n_rows)
@@ -127,12 +128,9 @@ class DaskEstimator(AdditiveEstimator):
         line.say(f"drew a sample of {len(sample.y):,} rows, {line.seconds:.1f} s")
         columns = steps.columns(found, reader, sample)
         layout = term_plan(work).place(columns, trainer.advice(sample.table, float(n_rows)))
-        interactions = work._interactions(columns, trainer, layout)
-        if interactions is not None:
-            interactions = replace(interactions, n_units=float(n_rows))
+        trainer = work._with_pairs(trainer, columns, layout, float(n_rows))
         trainer = work._settled(trainer, partial(steps.sample_here, sample, layout, common))
         data = steps.training_set(found, reader, sample, layout, common, self._posed_by(trainer))
-        data = replace(data, interactions=interactions)
         line.say(f"coded {n_rows:,} rows, {line.seconds:.1f} s")
         fitter = self._fitter(trainer)
         starts = self._warm_starts(fitter, data, data.rows.n_rows)

@@ -25,12 +25,11 @@ from splinear.dask.expressions import (
 from splinear.dask.parts import Part
 from splinear.dask.passes import RemoteRows
 from splinear.estimators.dual import DualTrainer, PassTrainer
-from splinear.estimators.trainer import LastFit, Trained
-from splinear.model.layout import Layout
+from splinear.estimators.trainer import Trained
 from splinear.objective.margin_sums import MarginKind, MarginSums, Measures, RowMargins
 from splinear.objective.problem import Start, Stopping
 from splinear.objective.training_set import TrainingSet, WeightedRows
-from splinear.solvers.hinge.primal import has_many_rows
+from splinear.solvers.hinge.ways import has_many_rows
 from splinear.tables.opening import open_table
 
 __all__ = ["ClusterTrainer", "RemoteMargins"]
@@ -46,12 +45,6 @@ class ClusterTrainer:
     """
 
     own: DualTrainer
-
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
-    ) -> list[Start] | None:
-        """Return starts at the last model; None if its shape differs."""
-        return _BY_PASSES.starts(last, layout, n_outputs, n_rows)
 
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C."""

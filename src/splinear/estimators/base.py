@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -21,13 +19,24 @@ from splinear import _core
 from splinear._compat import Interval, StrOptions
 from splinear._types import Constraints, Floats, Input
 from splinear._warning import warn
+from splinear.estimators.chunks import check_chunk
 from splinear.estimators.dual import DualTrainer
+from splinear.estimators.ending import how_it_ended
 from splinear.estimators.gpu import device_rows, device_scores, trainer_on
 from splinear.estimators.live import FitLine, Tell
+from splinear.estimators.newton import NewtonTrainer
 from splinear.estimators.reading import Given, TrainingTable, read_rows, read_table, term_plan
 from splinear.estimators.state.fitted import FITTED
 from splinear.estimators.state.stateful import Stateful
-from splinear.estimators.trainer import Duals, Fitter, LastFit, Recipe, Trained, Trainer, starts_of
+from splinear.estimators.trainer import (
+    Duals,
+    Fitter,
+    Recipe,
+    Trained,
+    Trainer,
+    starts_like,
+    starts_of,
+)
 from splinear.losses.base import Loss
 from splinear.losses.checking import check_loss
 from splinear.model.additive import Model
@@ -57,7 +66,6 @@ from splinear.objective.watch import Watch
 from splinear.solvers.choosing_c import rows_for_choice
 from splinear.solvers.pairs.held import HeldFeatures
 from splinear.solvers.pairs.interactions import (
-    Interactions,
     asks_for_pairs,
     check_interactions,
     read_interactions,
@@ -69,12 +77,9 @@ from splinear.tables.device import DeviceTable, on_host, to_cupy_like
 from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
 
-__all__ = ["AdditiveEstimator", "Workload", "draw_seed", "how_it_ended", "plan_fit", "positive"]
+__all__ = ["AdditiveEstimator", "draw_seed", "positive"]
 
 Self = TypeVar("Self", bound="AdditiveEstimator")
-# A model is called usable if its relative gap is below either NEAR or NEAR_TOL times tol.
-NEAR = 0.1
-NEAR_TOL = 10.0
 
 
 def draw_seed(random_state: Input) -> int:
@@ -90,7 +95,8 @@ def positive(kind: type = Real) -> Interval:
 class AdditiveEstimator(Stateful):
     """Base class of the estimators: f(x) = b + sum_k f_k(x) for each output.
 
-    A subclass defines `_recipe`, which says how y is read and which trainer is used.
+    A subclass defines `_recipe`, which says how y is read and which trainer is used; `_fit` is the
+    same for all.
     """
 
     _parameter_constraints: Constraints = {  # noqa: RUF012 (scikit-learn's own form)
@@ -145,64 +151,74 @@ class AdditiveEstimator(Stateful):
     # -- fit -------------------------------------------------------------------------------------
 
     def _fit(self: Self, given: Given, recipe: Recipe, *, more: bool = False) -> Self:
-        """Fit; if `more`, continue from the last model, with its knots and levels."""
+        """Fit; if `more`, continue from the last model, with its knots and levels.
+
+        A copy is fitted, and its fitted attributes are taken over at the end, so that a fit that
+        fails changes nothing.
+        """
+        work, trainer = copy(self) if more else self._fresh(), recipe.trainer
         with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
-            trained, watch = self._learn(given, recipe, line, more=more)
-            stopped = "" if watch.reason is None else "stopped after "
-            line.ended = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
-            if (search := getattr(self, "pair_search_", None)) is not None:
-                line.ended += f", {_of_pairs(search)}"
-        self._end(trained, watch)
+            # Read: the table as numbers, and y as a loss understands it.
+            columns = self._columns if more else None
+            merges = trainer.merges_copies
+            data, response = work._read(given, recipe, columns=columns, merges_copies=merges)
+
+            # Place: a term for every feature, with its knots and levels.
+            if more:
+                check_chunk(work, data, response.loss)
+                layout = work._model.layout
+            else:
+                seen = work._column_data(data)
+                layout = term_plan(work).place(seen, work._advice(trainer, data))
+                trainer = work._with_pairs(trainer, seen, layout, data.n_units)
+
+            # Code: the rows as the core reads them, within max_memory.
+            plan = work._plan_memory(data, layout, response, trainer)
+            training_set = work._training_set(data, response, layout, plan)
+            if training_set.rows.plan.rows_per_block is not None:
+                line.say(_of_coding(training_set.rows))
+
+            # Solve, and certify on X itself.
+            stopping = work._stopping(training_set.rows, line.telling(self.callback))
+            is_chosen = True
+            if isinstance(trainer, DualTrainer):
+                if trainer.C is None:
+                    sample = work._sample_here(data, training_set)
+                    trainer = trainer.chosen(sample, stopping)
+                    is_chosen = stopping.watch.reason is None
+                work.C_ = trainer.C
+            fitter = trainer_on(training_set.rows, trainer)
+            starts = self._warm_starts(fitter, training_set, data.table.shape[0])
+            if more:
+                starts = starts_of(self._model, proximal=True)
+            trained = fitter.fit(training_set, stopping, starts)
+
+            # Store: all fitted attributes, at once.
+            trained = replace(trained, settled=trained.settled and is_chosen)
+            work._store(trained, in_haste=stopping.watch.in_haste)
+            self._adopt(work)
+            line.ended = self._sum_up(stopping.watch)
+        self._end(trained, stopping.watch)
         return self
 
-    def _learn(
-        self, given: Given, recipe: Recipe, line: FitLine, *, more: bool
-    ) -> tuple[Trained, Watch]:
-        """Fit a copy and take over its fitted attributes, so that a failed fit changes nothing."""
-        work, trainer = copy(self) if more else self._fresh(), recipe.trainer
-        columns = self._columns if more else None
-        data = read_rows(work, given, columns=columns, numeric=recipe.loss.kind == "number")
+    def _read(
+        self,
+        given: Given,
+        recipe: Recipe,
+        *,
+        columns: Columns | None = None,
+        merges_copies: bool = False,
+    ) -> tuple[TrainingTable, Response]:
+        """Return the checked rows as numbers, and their response."""
+        data = read_rows(self, given, columns=columns, numeric=recipe.loss.kind == "number")
         loss, y = recipe.loss.read(data.y, data.kept)
         offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
-        if trainer.merges_copies:
+        if merges_copies:
             data = data.without_copies(y, offset)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
         if not loss.name:
             check_loss(response.loss, y if data.kept is None else y[data.kept])
-        interactions: Interactions | None = None
-        if more:
-            work._check_more(data, loss)
-            layout = self._model.layout
-        else:
-            columns_seen = work._column_data(data)
-            layout = term_plan(work).place(columns_seen, work._advice(trainer, data))
-            interactions = work._interactions(columns_seen, trainer, layout)
-        workload = work._workload(response, trainer, weighted=data.weights is not None)
-        if interactions is not None:
-            interactions = replace(interactions, n_units=data.n_units)
-            workload = replace(workload, need=workload.need + interactions.need(workload.n_outputs))
-        plan = work._plan_memory(data, layout, workload)
-        training_set = work._training_set(data, response, layout, plan)
-        training_set = replace(training_set, interactions=interactions)
-        if training_set.rows.plan.rows_per_block is not None:
-            line.say(_of_coding(training_set.rows))
-        stopping = work._stopping(training_set.rows, line.telling(self.callback))
-        is_chosen = True
-        if isinstance(trainer, DualTrainer) and trainer.C is None:
-            here = work._sample_here(data, training_set)
-            trainer = trainer.chosen(here, stopping)
-            is_chosen = stopping.watch.reason is None
-        fitter = trainer_on(training_set.rows, trainer)
-        starts = self._warm_starts(fitter, training_set, data.table.shape[0])
-        if more:
-            starts = starts_of(self._model, proximal=True)
-        trained = fitter.fit(training_set, stopping, starts)
-        trained = replace(trained, settled=trained.settled and is_chosen)
-        work._store(trained, in_haste=stopping.watch.in_haste)
-        if isinstance(trainer, DualTrainer):
-            work.C_ = trainer.C
-        self._adopt(work)
-        return trained, stopping.watch
+        return data, response
 
     def _sample_here(self, data: TrainingTable, training_set: TrainingSet) -> TrainingSet:
         """Return the training set, or a sample of it in this process if its rows are on a GPU."""
@@ -234,8 +250,11 @@ class AdditiveEstimator(Stateful):
         """Return one start per output if warm_start is set and can help; otherwise None."""
         if not self.warm_start or not hasattr(self, "_model"):
             return None
-        last = LastFit(self._model, self._duals)
-        return fitter.starts(last, data.rows.layout, data.loss.n_outputs, n_rows)
+        n_outputs = data.loss.n_outputs
+        starts = starts_like(self._model, data.rows.layout, n_outputs)
+        if isinstance(fitter, DualTrainer):
+            return fitter.with_duals(starts, self._duals, (n_outputs, n_rows))
+        return starts
 
     # -- before training -------------------------------------------------------------------------
 
@@ -262,60 +281,6 @@ class AdditiveEstimator(Stateful):
         kept = {name: value for name, value in vars(self).items() if not _is_learned(name)}
         self.__dict__ = kept | learned
 
-    def _check_more(self, data: TrainingTable, loss: Loss) -> None:
-        """Check a later chunk of partial_fit, and count its rows."""
-        if loss.task != self._loss.task:
-            raise ValueError(
-                f"y is of another kind ({loss.task}) than in the first call of partial_fit "
-                f"({self._loss.task})."
-            )
-        self._check_finite(data)
-        self._columns = data.columns
-
-    def _check_finite(self, data: TrainingTable) -> None:
-        """Raise if a later chunk has infinity, or missing values or levels new since the first."""
-        gaps = self.missing == "level"
-        lo, hi, has_gap = column_ranges(self, data.table, data.kept, gaps=gaps)
-        if not data.table.is_sparse:  # where a chunk without a word is ordinary
-            self._warn_of_constants(lo, hi)
-        for group in self._model.layout.groups:
-            if group.levels is not None and (lo[group.features] < 0).any():
-                raise ValueError(
-                    f"Input X contains a level in {feature_label(self, int(group.features[0]))} "
-                    "that did not occur in the first call of partial_fit. Begin with a chunk that "
-                    "has all levels."
-                )
-            new = group.features[has_gap[group.features]]
-            if len(new) and not group.has_gaps:
-                raise ValueError(
-                    f"Input X contains NaN in {feature_label(self, int(new[0]))}, which had no "
-                    "missing values in the first call of partial_fit. Begin with a chunk that has "
-                    "some."
-                )
-
-    def _warn_of_constants(self, lo: Floats, hi: Floats) -> None:
-        """Warn if a later chunk has other values of features that were constant in the first."""
-        wrong = [
-            j
-            for group in self._model.layout.groups
-            if group.levels is None
-            for j, only, last in zip(
-                group.features.tolist(),
-                group.embedding.axes.lo,
-                group.embedding.axes.hi,
-                strict=True,
-            )
-            if only == last and (lo[j] < only or hi[j] > only)
-        ]
-        if wrong:
-            more = len(wrong) - 1
-            others = f" and {more} other column{'s' if more > 1 else ''}" if more else ""
-            warn(
-                f"{feature_label(self, wrong[0])}{others} had a single value in the first call of "
-                "partial_fit, which fixes the ranges of curves, so nothing is learned from it. "
-                "Begin with a larger chunk."
-            )
-
     def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
         """Return the default numbers of pieces and of frequencies."""
         advice = trainer.advice(data.table, data.n_units)
@@ -323,18 +288,20 @@ class AdditiveEstimator(Stateful):
             return advice
         return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
 
-    def _interactions(
-        self, data: ColumnData, trainer: Trainer, layout: Layout
-    ) -> Interactions | None:
-        """Return the surfaces that are asked for in addition to curves; None if none are."""
+    def _with_pairs(
+        self, trainer: Trainer, data: ColumnData, layout: Layout, n_units: float
+    ) -> Trainer:
+        """Return the trainer of the surfaces that are asked for in addition to curves, if any."""
         request = getattr(self, "interactions", 0)
-        found = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
-        if found is not None and not trainer.fits_pairs:
+        asked = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
+        if asked is None:
+            return trainer
+        if not isinstance(trainer, NewtonTrainer):
             raise ValueError(
                 f"{type(self).__name__} has no surfaces over pairs of features; AdditiveClassifier "
                 "and AdditiveRegressor have."
             )
-        return found
+        return replace(trainer, asked=replace(asked, n_units=n_units))
 
     def _column_data(self, data: TrainingTable) -> ColumnData:
         """Return the ranges, levels and weights of all columns, from which terms are placed."""
@@ -385,19 +352,34 @@ class AdditiveEstimator(Stateful):
         )
         return rows.with_gap_means(fine_enough(rows, self.tol), data.weights, self._n_threads())
 
-    def _plan_memory(self, data: TrainingTable, layout: Layout, workload: Workload) -> MemoryPlan:
+    def _plan_memory(
+        self, data: TrainingTable, layout: Layout, response: Response, trainer: Trainer
+    ) -> MemoryPlan:
         """Return a plan that keeps within max_memory; raise if that is too small."""
-        return plan_fit(self, data.table, layout, workload)
-
-    def _workload(self, response: Response, trainer: Trainer, *, weighted: bool) -> Workload:
-        """Return the memory needed per row: order, weights, mask, target, and the solver's own."""
-        loss = response.loss
-        need = (
-            BytesPerRow(shared=4 + 3 + (17 if weighted else 0)) + response.need + trainer.need(loss)
-        )
+        bound = bytes_of(self.max_memory)
+        if bound is None:
+            return MemoryPlan()
+        X, loss = data.table, response.loss
+        # Per row: order, mask, weights, target, and the solver's own.
+        is_weighted = data.weights is not None
+        need = BytesPerRow(shared=4 + 3 + (17 if is_weighted else 0)) + response.need
+        need += trainer.need(loss)
         if self.warm_start:
             need += BytesPerRow(shared=8 * loss.n_outputs, each=32)
-        return Workload(loss.n_outputs, need, trainer.width(loss, self._n_threads()))
+        row_bytes = float(sum(code_bytes(group) * group.n_features for group in layout.groups))
+        if X.is_sparse:
+            row_bytes = ENTRY_BYTES * X.values_per_row
+            need += BytesPerRow(shared=8)  # starts of rows
+        width = trainer.width(loss, self._n_threads())
+        plan = plan_memory(bound, X.shape[0], row_bytes, need, width)
+        if plan is None:
+            least = least_memory(X.shape[0], row_bytes, need)
+            raise ValueError(
+                f"max_memory={self.max_memory!r} is too small: {X.shape[0]:,} rows and "
+                f"{loss.n_outputs} output{'s' if loss.n_outputs > 1 else ''} need at least "
+                f"{say_bytes(least)}."
+            )
+        return replace(plan, holds_values=plan.holds_values and not (X.is_on_disk or X.converts))
 
     def _stopping(self, rows: TrainingRows, tell: Tell | None) -> Stopping:
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
@@ -433,15 +415,21 @@ class AdditiveEstimator(Stateful):
         self.certified_ = all(found.certified for found in results)
         self.objective_ = trained.objective
         if hasattr(self, "interactions"):
-            self.pair_search_ = None
-        if data.search is not None and data.interactions is not None:
-            n_kept = len(self.terms_.pairs) - len(data.interactions.given)
-            self.pair_search_ = data.search.report(max(0, n_kept))
+            self.pair_search_ = trained.pair_search
 
     def _show(self, model: Model, loss: Loss, edf: Sequence[Floats] | None = None) -> None:
         """Store a model, and the loss that turns its scores into predictions."""
         self._model, self._loss, self.intercept_ = model, loss, model.intercept
         self.terms_ = FittedTerms(model, getattr(self, "feature_names_in_", None), edf)
+
+    def _sum_up(self, watch: Watch) -> str:
+        """Return the last words of a fit under `verbose`."""
+        stopped = "" if watch.reason is None else "stopped after "
+        out = f"{stopped}{self.n_iter_} passes, gap {self.dual_gap_:.1e}"
+        if (search := getattr(self, "pair_search_", None)) is not None:
+            out += ", {kept:,} of {looked_at:,} pairs".format(**search)
+            out += f" ({search['why_none']})" if search["why_none"] else ""
+        return out
 
     def _end(self, trained: Trained, watch: Watch) -> None:
         """Raise the error of a callback, or warn that the fit did not converge."""
@@ -492,90 +480,7 @@ def _is_learned(name: str) -> bool:
     return name.endswith("_") or name in FITTED.learned
 
 
-def _of_pairs(search: Mapping[str, Any]) -> str:
-    """Return what became of a search for pairs."""
-    out = "{kept:,} of {looked_at:,} pairs".format(**search)
-    return f"{out} ({search['why_none']})" if search["why_none"] else out
-
-
 def _of_coding(rows: TrainingRows) -> str:
     """Return a message that says where the codes of the rows are stored."""
     n = rows.plan.rows_per_block
     return f"coded {rows.n_rows:,} rows; the codes are on disk, in blocks of {n:,} rows"
-
-
-def how_it_ended(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
-    """Return a message: what stopped the fit, how far it got, and what to do.
-
-    `reason` is that of the fit's watch. The estimator already holds the fitted attributes.
-    """
-    early = ""
-    if not trained.settled:
-        is_path = hasattr(estimator, "C_")  # of AdditiveSVC or AdditiveSVR
-        what = "C was chosen" if is_path else "the smoothness of its terms was settled"
-        early = f" before {what},"
-    if not trained.is_whole:
-        early = " before pairs of features had been looked at,"
-    gap, tol = float(estimator.dual_gap_), float(estimator.tol)
-    found = "an unknown gap" if math.isnan(gap) else f"a relative duality gap of {gap:.2g}"
-    return (
-        f"Stopped {_cause(estimator, trained, reason)}{early} at {found}; "
-        f"tol={tol:g} was asked for. {_advice(estimator, trained, gap, reason)}"
-    )
-
-
-def _cause(estimator: BaseEstimator, trained: Trained, reason: str | None) -> str:
-    passes = f"after {estimator.n_iter_} passes"
-    if reason == "time_limit":
-        return f"by time_limit={estimator.time_limit} s {passes}"
-    if reason == "callback":
-        return f"by the callback {passes}"
-    if trained.rounded:
-        return f"{passes}, where X is too far from the codes that it was rounded to,"
-    most = max((found.n_iter for found in trained.results if not found.converged), default=0)
-    if most >= estimator.max_iter:
-        return f"{passes} (max_iter={estimator.max_iter})"
-    return f"{passes}, where rounding errors left no step that improves it,"
-
-
-def _advice(estimator: BaseEstimator, trained: Trained, gap: float, reason: str | None) -> str:
-    if reason is None and trained.rounded:
-        memory = "" if estimator.max_memory is None else "; or leave out max_memory"
-        return f"Raise tol, or lower C{memory}."
-    if reason is None:
-        return "Raise max_iter or tol, or lower C."
-    if gap <= max(NEAR, NEAR_TOL * float(estimator.tol)):
-        return "The model is usable."
-    return "The model may be far from the optimum: let it run longer."
-
-
-@dataclass(frozen=True)
-class Workload:
-    """Memory needed by a fit: `need` bytes per row, for `width` problems in parallel."""
-
-    n_outputs: int
-    need: BytesPerRow
-    width: int
-
-
-def plan_fit(estimator: BaseEstimator, X: Table, layout: Layout, workload: Workload) -> MemoryPlan:
-    """Return a plan that keeps within estimator.max_memory; raise if that is too small."""
-    bound = bytes_of(estimator.max_memory)
-    if bound is None:
-        return MemoryPlan()
-    n_rows = X.shape[0]
-    row_bytes = float(sum(code_bytes(group) * group.n_features for group in layout.groups))
-    takes_nonzeros = X.is_sparse
-    if takes_nonzeros:
-        row_bytes = ENTRY_BYTES * X.values_per_row
-        starts_of_rows = BytesPerRow(shared=8)
-        workload = replace(workload, need=workload.need + starts_of_rows)
-    plan = plan_memory(bound, n_rows, row_bytes, workload.need, workload.width)
-    if plan is None:
-        least = least_memory(n_rows, row_bytes, workload.need)
-        raise ValueError(
-            f"max_memory={estimator.max_memory!r} is too small: {n_rows:,} rows and "
-            f"{workload.n_outputs} output{'s' if workload.n_outputs > 1 else ''} need at least "
-            f"{say_bytes(least)}."
-        )
-    return replace(plan, holds_values=plan.holds_values and not (X.is_on_disk or X.converts))

@@ -5,14 +5,14 @@ The smoothness is given by C, or chosen from the data by REML.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import ceil
+from typing import Any
 
 import numpy as np
 
-from splinear.estimators.trainer import LastFit, Trained, starts_like
+from splinear.estimators.trainer import Trained
 from splinear.losses.base import Loss
 from splinear.model.information import Information
 from splinear.model.layout import Layout
@@ -25,6 +25,7 @@ from splinear.objective.running import one_blas_thread
 from splinear.objective.training_set import Response, TrainingSet
 from splinear.solvers import newton
 from splinear.solvers.pairs.crossfit import CrossFit
+from splinear.solvers.pairs.interactions import Interactions
 from splinear.solvers.pairs.pair_check import N_TURNS, PairCheck, PairSearch, Smooth, without_flat
 from splinear.solvers.proofs.certificate import fine_enough, minimize_and_certify
 from splinear.solvers.reml.choosing import choose, choose_with_pairs, estimated_loss, final_edf
@@ -52,11 +53,12 @@ class NewtonTrainer:
     ----------
     C : float or None
         The weight of the losses; None to choose the variance of every term by REML.
+    asked : Interactions or None
+        The surfaces that are asked for; None if there are none.
     """
 
     C: float | None
-
-    fits_pairs = True
+    asked: Interactions | None = None
 
     @property
     def merges_copies(self) -> bool:
@@ -69,7 +71,8 @@ class NewtonTrainer:
 
     def need(self, loss: Loss) -> BytesPerRow:
         """Return the memory per row of one problem."""
-        return NEED_NEWTON if loss.n_scores == 1 else NEED_SOFTMAX * loss.n_scores
+        need = NEED_NEWTON if loss.n_scores == 1 else NEED_SOFTMAX * loss.n_scores
+        return need if self.asked is None else need + self.asked.need(loss.n_outputs)
 
     def width(self, loss: Loss, n_threads: int) -> int:
         """Return 1, because all threads work on one problem."""
@@ -81,95 +84,108 @@ class NewtonTrainer:
         del response
         return 1.0
 
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
-    ) -> list[Start] | None:
-        """Return starts at the last model; None if its shape differs."""
-        del n_rows
-        return starts_like(last.model, layout, n_outputs)
-
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for C, or choose the variances first."""
-        fit = partial(self._fit_given, C=self.C) if self.C is not None else self._fit_chosen
         if data.rows.is_here:  # the order takes little memory next to the solver's arrays
             data = data.with_rows(data.rows.holding_order())
         with one_blas_thread():
-            return fit(data, stopping, starts)
+            # Place: the variance of every term, and surfaces.
+            if self.C is not None:
+                before = self._given(data, stopping, starts, self.C)
+            else:
+                before = self._chosen(data, stopping, starts)
 
-    def _fit_given(
+            # Solve and certify, one problem after the other.
+            data, edfs, results, information = before.data, [], [], []
+            for k, problem in enumerate(data.problem_by_problem()):
+                own = problem.with_layout(before.layouts[k])
+                onward = replace(stopping, watch=stopping.watch.after(before.n_turns[k]))
+                [total] = sums = own.sums()
+                proven = minimize_and_certify(
+                    own.rows, total, _of_problem(own, onward), before.begins[k]
+                )
+                found = own.restored([replace(one, slopes=None) for one in proven])
+                if self.C is None:
+                    edf = before.chosen[k].edf
+                    if before.settled and not stopping.watch.in_haste:
+                        models = own.centered(found)
+                        edf = final_edf(
+                            before.chosen[k], own.rows, sums, models, stopping.n_threads
+                        )
+                    edfs.append(edf)
+                information += self._information(own, sums, found, onward)
+                results += found
+        first, search = before.layouts[0], before.search
+        return Trained(
+            data.with_layout(first),
+            first,
+            results,
+            [np.sum(of_group, axis=0) for of_group in zip(*edfs, strict=True)] if edfs else None,
+            max(before.n_turns),
+            before.settled,
+            before.is_whole,
+            information=information,
+            layouts=before.layouts if edfs and len(edfs) > 1 else (),
+            pair_search=self._report(search, first),
+        )
+
+    def _given(
         self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None, C: float
-    ) -> Trained:
-        layout, n_before, is_whole = data.rows.layout.scaled(C), 0, True
+    ) -> _Before:
+        """Return the variances under C, and surfaces that are looked for once curves are known."""
+        layout, n_before, is_whole, search = data.rows.layout.scaled(C), 0, True, None
         data = _with_estimates(data, C, stopping)
-        if data.interactions is not None:
+        if self.asked is not None:
             of_curves = replace(stopping, watch=stopping.watch.during("curves"))
             [results] = self.follow(data, of_curves, [C], starts)
             starts, is_whole = [start_at(found, layout) for found in results], False
             n_before = max(found.n_iter for found in results)
-        if data.interactions is not None and stopping.watch.reason is None:
-            own = _per_sum(data.sums(), data.centered(results))
-            curves = Smoothness(layout, (), own, 0, data.rows.n_rows)
-            data, _ = self._with_pairs(data, curves, stopping, _as_begun, C)
-            is_whole = data.has_searched
+        if self.asked is not None and stopping.watch.reason is None:
+            begun = [start for start in _joint(data, data.centered(results)) if start is not None]
+            curves = Smoothness(layout, (), begun, 0, data.rows.n_rows)
+            data, _, search = self._with_pairs(data, curves, stopping, _as_begun, C)
+            is_whole = search is not None or self.asked.n_more == 0
             data = _with_estimates(data, C, stopping)
             layout = data.rows.layout.scaled(C)
             starts = [start_at(found, layout) for found in results]
-        data = data.with_layout(layout)
-        onward = replace(stopping, watch=stopping.watch.after(n_before))
-        sums = data.sums()
-        begin = None if starts is None else data.centered(starts)
-        results = self._proven(data, sums, onward, begin)
-        information = self._information(data, sums, results, stopping)
-        return Trained(
-            data, layout, results, n_turns=n_before, is_whole=is_whole, information=information
-        )
+        begins = _joint(data, None if starts is None else data.centered(starts))
+        n = len(begins)
+        return _Before(data, [layout] * n, begins, [n_before] * n, is_whole, search)
 
-    def _fit_chosen(
-        self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None
-    ) -> Trained:
+    def _chosen(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> _Before:
+        """Return the variances that REML chooses, and surfaces."""
         rows = data.rows.with_layout(data.rows.layout.without_forms())
         rows = fine_enough(rows, stopping.tol)
-        chosen = [_choose(own, rows, stopping) for own in data.problem_by_problem()]
+        chosen = [
+            choose(rows, own.sums, _of_problem(own, stopping), own.n_units)
+            for own in data.problem_by_problem()
+        ]
         data = data.with_loss(chosen[0].loss)
-        is_whole = data.interactions is None or stopping.watch.reason is None
-        if data.interactions is not None and is_whole:
-            data, chosen = self._choose_pairs(data, chosen, stopping)
+        is_whole, search = self.asked is None or stopping.watch.reason is None, None
+        if self.asked is not None and is_whole:
+            data, chosen, search = self._choose_pairs(data, chosen, stopping)
             data = data.with_loss(chosen[0].loss)
-            is_whole = data.has_searched
+            is_whole = search is not None or self.asked.n_more == 0
         layouts = [own.layout.with_forms_of(data.rows.layout) for own in chosen]
-        settled = stopping.watch.reason is None
         # The last model may have had other surfaces, or none.
-        if starts is not None:
-            starts = None if data.rows.layout.pairs else data.centered(starts)
-        edfs, results, information = [], [], []
-        problems = zip(data.problem_by_problem(), layouts, chosen, strict=True)
-        for problem, layout, smoothness in problems:
-            own = problem.with_layout(layout)
-            onward = replace(stopping, watch=stopping.watch.after(smoothness.n_turns))
-            sums, begin = own.sums(), None
-            if starts is not None:
-                begin, starts = starts[: own.loss.n_scores], starts[own.loss.n_scores :]
+        if starts is not None and not data.rows.layout.pairs:
+            begins = _joint(data, data.centered(starts))
+        else:
             # A sum of squares of all rows is minimized by a Newton step or two from any start.
-            elif not own.loss.quadratic or smoothness.n_rows < own.rows.n_rows:
-                begin = _starts_of(smoothness)
-            found, edf = self._proven(own, sums, onward, begin), smoothness.edf
-            if settled and not stopping.watch.in_haste:
-                models = own.centered(found)
-                edf = final_edf(smoothness, own.rows, sums, models, stopping.n_threads)
-            results += found
-            edfs.append(edf)
-            information += self._information(own, sums, found, onward)
-        return Trained(
-            data.with_layout(layouts[0]),
-            layouts[0],
-            results,
-            [np.sum(of_group, axis=0) for of_group in zip(*edfs, strict=True)],
-            max(own.n_turns for own in chosen),
-            settled,
-            is_whole,
-            information=information,
-            layouts=layouts if len(layouts) > 1 else (),
-        )
+            is_near = data.loss.quadratic
+            begins = [
+                None if is_near and own.n_rows == data.rows.n_rows else own.starts[0]
+                for own in chosen
+            ]
+        settled = stopping.watch.reason is None
+        n_turns = [own.n_turns for own in chosen]
+        return _Before(data, layouts, begins, n_turns, is_whole, search, settled, chosen)
+
+    def _report(self, search: PairSearch | None, layout: Layout) -> dict[str, Any] | None:
+        """Return what became of a search for pairs, given the layout of the model."""
+        if search is None or self.asked is None:
+            return None
+        return search.report(layout, len(self.asked.given))
 
     def _information(
         self,
@@ -192,19 +208,20 @@ class NewtonTrainer:
 
     def _choose_pairs(
         self, data: TrainingSet, chosen: list[Smoothness], stopping: Stopping
-    ) -> tuple[TrainingSet, list[Smoothness]]:
+    ) -> tuple[TrainingSet, list[Smoothness], PairSearch | None]:
         """Find pairs of features that interact, and choose the smoothness of their surfaces.
 
         Pairs are those of all problems together, under a smoothness that these share.
         """
-        plain = data.rows.layout.without_forms()
+        asked, plain = self.asked, data.rows.layout.without_forms()
+        assert asked is not None
 
         def smooth(own: TrainingSet, begin: Smoothness, n_turns: int) -> Smoothness:
             return choose_with_pairs(
                 own.rows.with_layout(plain.with_pairs(own.rows.layout.pairs)),
                 own.sums,
                 _of_problem(own, stopping),
-                lambda rows: own.weighted.over(rows).n_units,
+                own.n_units,
                 replace(begin, layout=begin.layout.without_forms()),
                 n_turns,
             )
@@ -212,10 +229,11 @@ class NewtonTrainer:
         guess, shared = first_factor(data.sums()), chosen[0]
         if len(chosen) > 1:
             rows = data.rows.with_layout(plain)
-            shared = _choose(data, fine_enough(rows, stopping.tol), stopping)
-        data, begin = self._with_pairs(data, shared, stopping, smooth, guess)
+            rows = fine_enough(rows, stopping.tol)
+            shared = choose(rows, data.sums, _of_problem(data, stopping), data.n_units)
+        data, begin, search = self._with_pairs(data, shared, stopping, smooth, guess)
         if not data.rows.layout.pairs:
-            return data, chosen
+            return data, chosen, search
         if len(chosen) > 1:
             is_one = begin.one_for_pairs
             begins = [
@@ -224,13 +242,14 @@ class NewtonTrainer:
             n_turns = MAX_TURNS
         else:
             # The surfaces of "auto" begin where those of the check ended.
-            is_auto = data.interactions is not None and data.interactions.n_more is None
-            begins, n_turns = [begin], N_TURNS if is_auto else MAX_TURNS
+            begins, n_turns = [begin], N_TURNS if asked.n_more is None else MAX_TURNS
         more = []
         for own, one, before in zip(data.problem_by_problem(), begins, chosen, strict=True):
             found = smooth(own, one, n_turns)
             more.append(replace(found, n_turns=before.n_turns + found.n_turns))
-        return (data, more) if stopping.watch.reason is not None else without_flat(data, more)
+        if stopping.watch.reason is None:
+            data, more = without_flat(data, more, asked)
+        return data, more, search
 
     def _with_pairs(
         self,
@@ -239,12 +258,13 @@ class NewtonTrainer:
         stopping: Stopping,
         smooth: Smooth,
         guess: float,
-    ) -> tuple[TrainingSet, Smoothness]:
+    ) -> tuple[TrainingSet, Smoothness, PairSearch | None]:
         """Return the set with the surfaces asked for or found, and a model to begin with.
 
-        The first variances of surfaces are multiplied by `guess`.
+        The first variances of surfaces are multiplied by `guess`. The last result says what became
+        of a search, if there was one.
         """
-        asked = data.interactions
+        asked = self.asked
         assert asked is not None
         rows, n_threads = data.rows.with_layout(curves.layout), stopping.n_threads
         few, wanted, begin = data.with_rows(rows.first(ENOUGH)), asked.given, curves.beside
@@ -269,24 +289,7 @@ class NewtonTrainer:
         _, weights = rows.weighted_first(data.weighted.weights, rows.n_rows)
         more = asked.add(data.rows, wanted, points, weights, n_threads)
         surfaces = [group.scaled(guess) for group in more.layout.pairs]
-        return replace(data.with_rows(more), search=search), begin(surfaces)
-
-    def _proven(
-        self,
-        data: TrainingSet,
-        sums: Sequence[LossSum],
-        stopping: Stopping,
-        starts: list[Start] | None,
-    ) -> list[Result]:
-        """Train all outputs with the variances of the layout, and certify the results on X itself.
-
-        `starts` are for the centered target.
-        """
-        found = []
-        for total, own, start in _posed(data, sums, stopping, starts):
-            proven = minimize_and_certify(data.rows, total, own, start)
-            found += [replace(one, slopes=None) for one in proven]
-        return data.restored(found)
+        return data.with_rows(more), begin(surfaces), search
 
     def follow(
         self,
@@ -296,24 +299,30 @@ class NewtonTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
-        Cs, begin = [float(C) for C in Cs], None if starts is None else data.centered(starts)
+        Cs, rows = [float(C) for C in Cs], data.rows
+        begins = _joint(data, None if starts is None else data.centered(starts))
+        problems = zip(data.problem_by_problem(), data.sums(), begins, strict=True)
         paths = [
-            newton.follow_path(data.rows, total, Cs, own, start)
-            for total, own, start in _posed(data, data.sums(), stopping, begin)
+            newton.follow_path(rows, total, Cs, _of_problem(own, stopping), begin)
+            for own, total, begin in problems
         ]
         # Some problems may have been stopped before others.
         per_C = zip(*paths, strict=False)
         return [data.restored([found for results in of_C for found in results]) for of_C in per_C]
 
 
-def _choose(data: TrainingSet, rows: TrainingRows, stopping: Stopping) -> Smoothness:
-    """Choose the smoothness of all terms from `rows`, for the problems of the set together."""
-    return choose(
-        rows,
-        data.sums,
-        _of_problem(data, stopping),
-        lambda some: data.weighted.over(some).n_units,
-    )
+@dataclass(frozen=True, eq=False)
+class _Before:
+    """What is known of all problems before they are trained: variances, surfaces, starts."""
+
+    data: TrainingSet
+    layouts: list[Layout]
+    begins: list[Start | None]  # in the units of solvers
+    n_turns: list[int]
+    is_whole: bool
+    search: PairSearch | None
+    settled: bool = True
+    chosen: Sequence[Smoothness] = ()
 
 
 def _of_problem(data: TrainingSet, stopping: Stopping) -> Stopping:
@@ -345,36 +354,9 @@ def _enough_in_haste(rows: TrainingRows, n_outputs: int) -> int:
     return max(LEAST_IN_HASTE, n_rows)
 
 
-def _posed(
-    data: TrainingSet, sums: Sequence[LossSum], stopping: Stopping, starts: list[Start] | None
-) -> Iterator[tuple[LossSum, Stopping, Start | None]]:
-    """Yield each sum of losses, with its stopping rule and its start."""
-    problems = data.problem_by_problem() if data.problem is None else [data]
-    for own, total, start in zip(problems, sums, _joint(sums, starts), strict=True):
-        yield total, _of_problem(own, stopping), start
-
-
-def _per_sum(sums: Sequence[LossSum], own: Sequence[Result]) -> list[Start]:
-    """Return one start per sum of losses, at the models of all its outputs."""
-    return [start for start in _joint(sums, list(own)) if start is not None]
-
-
-def _joint(sums: Sequence[LossSum], starts: Sequence[Start | Result] | None) -> list[Start | None]:
-    """Return one start per sum of losses, for all its outputs; None without `starts`."""
+def _joint(data: TrainingSet, starts: Sequence[Start | Result] | None) -> list[Start | None]:
+    """Return one start per problem, for all its outputs; None without `starts`."""
+    n, each = data.loss.n_problems, data.loss.n_scores
     if starts is None:
-        return [None] * len(sums)
-    joint: list[Start | None] = []
-    for total in sums:
-        own, starts = starts[: total.n_outputs], starts[total.n_outputs :]
-        joint.append(Start(*stack(own)))
-    return joint
-
-
-def _starts_of(chosen: Smoothness) -> list[Start]:
-    """Return one start per output, at the models found while smoothness was chosen."""
-    return [
-        Start(coef=coef, intercept=float(b))
-        for start in chosen.starts
-        if start.coef is not None
-        for coef, b in zip(start.coef, np.atleast_1d(start.intercept), strict=True)
-    ]
+        return [None] * n
+    return [Start(*stack(starts[k * each : (k + 1) * each])) for k in range(n)]

@@ -30,16 +30,14 @@ from splinear._types import AnyArray, Constraints, Floats, Input
 from splinear._warning import warn
 from splinear.estimators.base import AdditiveEstimator, positive
 from splinear.estimators.live import SearchLine
-from splinear.estimators.reading import Given, TrainingTable, read_rows, term_plan
+from splinear.estimators.reading import Given, TrainingTable, term_plan
 from splinear.estimators.trainer import Trainer
 from splinear.model.additive import Model
 from splinear.objective.problem import Result, Stopping, stack
 from splinear.objective.running import one_blas_thread, side_by_side, thread_count
-from splinear.objective.training_set import Response, TrainingSet
+from splinear.objective.training_set import TrainingSet
 from splinear.objective.watch import Watch
 from splinear.solvers.proofs.certificate import fine_enough
-from splinear.tables.checks import check_offset
-from splinear.tables.device import on_host
 from splinear.tables.opening import open_table
 
 __all__ = [
@@ -219,16 +217,14 @@ class Setting:
         """Check and read the arguments of fit, as fit does."""
         model._check_params()
         recipe = model._recipe()
+        trainer = recipe.trainer
         table = open_table(given.X, type(model).__name__)
         if table.given is None:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
-        data = read_rows(model, replace(given, X=table), numeric=recipe.loss.kind == "number")
-        loss, y = recipe.loss.read(data.y, data.kept)
-        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
-        response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
+        data, response = model._read(replace(given, X=table), recipe)
         columns = model._column_data(data)
-        layout = term_plan(model).place(columns, model._advice(recipe.trainer, data))
-        if model._interactions(columns, recipe.trainer, layout) is not None:
+        layout = term_plan(model).place(columns, model._advice(trainer, data))
+        if model._with_pairs(trainer, columns, layout, data.n_units) is not trainer:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
                 "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "
@@ -238,7 +234,7 @@ class Setting:
             model.set_params(device="cpu")  # folds and paths are trained on the CPU only
         training_set = model._training_set(data, response, layout)
         training_set = training_set.with_rows(fine_enough(training_set.rows, model.tol))
-        return cls(model, recipe.trainer, training_set, table.given, data)
+        return cls(model, trainer, training_set, table.given, data)
 
     @property
     def path_unit(self) -> float:

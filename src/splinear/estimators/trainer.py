@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from splinear._types import Floats
 from splinear.losses.base import Loss
@@ -20,7 +20,6 @@ from splinear.terms.base import Advice
 __all__ = [
     "Duals",
     "Fitter",
-    "LastFit",
     "Recipe",
     "Trained",
     "Trainer",
@@ -35,14 +34,6 @@ class Duals:
 
     alpha: Floats
     C: float
-
-
-@dataclass(frozen=True, eq=False)
-class LastFit:
-    """The last fit's model and dual variables, for a warm start."""
-
-    model: Model
-    duals: Duals | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +61,8 @@ class Trained:
         Dual variables for a warm start.
     information : list of Information
         The Fisher information of each problem; empty if there is no likelihood.
+    pair_search : dict or None
+        What became of a search for pairs, as `PairSearch.report` tells it.
     layouts : sequence of Layout
         One per problem if there are several and smoothness was chosen for each; otherwise empty.
     """
@@ -84,6 +77,7 @@ class Trained:
     duals: Duals | None = None
     information: Sequence[Information] = ()
     layouts: Sequence[Layout] = ()
+    pair_search: dict[str, Any] | None = None
 
     @property
     def objective(self) -> float:
@@ -106,12 +100,6 @@ class Trained:
 class Fitter(Protocol):
     """Trains on prepared rows, wherever they are stored."""
 
-    def starts(
-        self, last: LastFit, layout: Layout, n_outputs: int, n_rows: int
-    ) -> list[Start] | None:
-        """Return one start per output for a warm start; None if the last fit is no help."""
-        ...
-
     def fit(self, data: TrainingSet, stopping: Stopping, starts: list[Start] | None) -> Trained:
         """Train all outputs for the given C, or choose the smoothness first."""
         ...
@@ -119,11 +107,6 @@ class Fitter(Protocol):
 
 class Trainer(Fitter, Protocol):
     """A solver and its settings, which trains any kind of outputs."""
-
-    @property
-    def fits_pairs(self) -> bool:
-        """Whether surfaces over pairs of features can be trained."""
-        ...
 
     @property
     def merges_copies(self) -> bool:

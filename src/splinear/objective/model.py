@@ -183,7 +183,7 @@ class Model:
             direction[:, -1] = self.curvature.level(scores)
             scores += direction[:, -1:]
         product = self.space.sums(self.curvature.times(scores))
-        self.space.add_penalty_gradient(direction, product)
+        self.space.penalty_gradient(direction, product)
         return scores, product
 
     def _times_at_once(self, rows: TrainingRows, direction: Floats) -> tuple[Floats, Floats]:
@@ -191,7 +191,7 @@ class Model:
         h, n_threads = self.curvature.diagonal, self.space.n_threads
         scores, direction[0, -1], sums = rows.curved(direction[:, :-1], h, n_threads)
         product = self.space.join(sums, np.zeros(1))
-        self.space.add_penalty_gradient(direction, product)
+        self.space.penalty_gradient(direction, product)
         return scores, product
 
 

@@ -106,23 +106,19 @@ class Space:
         """Return the gradient of sum(R * F) with respect to theta."""
         return self.join(self.rows.sums(R, self.n_threads), self.totals(R))
 
-    def penalty_gradient(self, theta: Floats) -> Floats:
-        """Return the gradient of the penalty."""
-        out = self.zeros()
-        self.add_penalty_gradient(theta, out)
-        return out
+    def penalty_gradient(self, theta: Floats, to: Floats | None = None) -> Floats:
+        """Return the gradient of the penalty; added to a vector in place, if one is given."""
+        to = self.zeros() if to is None else to
+        self.layout.add_stiffness(theta[:, :-1], to[:, :-1], self.n_threads)
+        to[:, -1] += self.precision_of_b * theta[:, -1]
+        if len(self.layout.unused):
+            to[:, self.layout.unused] = 0.0
+        return to
 
     def from_penalty_gradient(self, gradient: Floats) -> Floats:
         """Return the inverse of `penalty_gradient`, for intercepts with a penalty."""
         curves = self.layout.soften(gradient[:, :-1], self.n_threads)
         return self.join(curves, gradient[:, -1] / self.precision_of_b)
-
-    def add_penalty_gradient(self, theta: Floats, to: Floats) -> None:
-        """Add the gradient of the penalty to a vector, in place."""
-        self.layout.add_stiffness(theta[:, :-1], to[:, :-1], self.n_threads)
-        to[:, -1] += self.precision_of_b * theta[:, -1]
-        if len(self.layout.unused):
-            to[:, self.layout.unused] = 0.0
 
     def snapped(self, theta: Floats) -> Floats:
         """Return a vector that is in the cone up to rounding as one exactly inside."""

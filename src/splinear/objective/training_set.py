@@ -1,4 +1,4 @@
-"""The training set: weighted rows, their response, and the interactions to find.
+"""The training set: weighted rows and their response.
 
 The response is y as numbers, and the loss that says what they mean.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from sklearn.utils import compute_class_weight
@@ -24,10 +24,6 @@ from splinear.objective.local.training_rows import TrainingRows
 from splinear.objective.loss_sums import LossSum, Separable, Summed
 from splinear.objective.problem import Problem, Result, Start
 from splinear.objective.units import EVERY_ROW, Units
-
-if TYPE_CHECKING:
-    from splinear.solvers.pairs.interactions import Interactions
-    from splinear.solvers.pairs.pair_check import PairSearch
 
 __all__ = ["ClassWeight", "Problems", "Response", "TrainingSet", "WeightedRows", "class_weights"]
 
@@ -300,8 +296,6 @@ class TrainingSet:
 
     weighted: WeightedRows
     response: Response
-    interactions: Interactions | None = None  # None if there are no surfaces
-    search: PairSearch | None = None  # how pairs were searched, once they have been
     problem: int | None = None  # of several unrelated ones, as labels are; None for all
 
     @property
@@ -314,12 +308,6 @@ class TrainingSet:
         """What y means, and what a score does."""
         return self.response.loss
 
-    @property
-    def has_searched(self) -> bool:
-        """Whether all pairs that were asked for have been looked for."""
-        asked = self.interactions
-        return asked is None or asked.n_more == 0 or self.search is not None
-
     def within(self, kept: AnyArray) -> TrainingSet:
         """Return the set restricted to the rows in `kept` (n_given,), for a fold."""
         weighted = self.weighted.within(kept)
@@ -331,6 +319,10 @@ class TrainingSet:
         Unlike `within`, it keeps what the loss knows of all rows, so that scores mean the same.
         """
         return replace(self, weighted=self.weighted.within(~held_out))
+
+    def n_units(self, rows: TrainingRows) -> float:
+        """Return the number of independent units among some of the rows."""
+        return self.weighted.over(rows).n_units
 
     def problem_by_problem(self) -> list[TrainingSet]:
         """Return one set per unrelated problem: of each label, or of all classes."""

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 
 from splinear._types import AnyArray, Floats
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.problem import Problem, Result, Stopping
-from splinear.objective.training_set import Problems, TrainingSet
+from splinear.objective.problem import Problem, Result, Start, Stopping
+from splinear.objective.running import side_by_side
+from splinear.objective.training_set import TrainingSet
+from splinear.solvers.hinge.task import tasks_of
+from splinear.solvers.hinge.ways import follow
 
 __all__ = ["choose_cost", "rows_for_choice"]
 
@@ -33,30 +36,11 @@ BETTER = 0.995  # relative to the smallest loss so far: what another C must reac
 TOL, MOST_PASSES = 0.05, 50  # of the models that are compared; larger C need more passes
 
 
-class PathTrainer(Protocol):
-    """A trainer that can go from one C to the next."""
-
-    def problems(self, data: TrainingSet) -> Problems:
-        """Return the problems of all outputs for C = 1."""
-        ...
-
-    def step(
-        self,
-        data: TrainingSet,
-        stopping: Stopping,
-        outputs: Sequence[int],
-        C: float,
-        last: tuple[float, list[Result]] | None,
-    ) -> list[Result]:
-        """Train some outputs for C, starting from another C and its results on the same rows."""
-        ...
-
-
-def choose_cost(trainer: PathTrainer, data: TrainingSet, stopping: Stopping, unit: float) -> float:
+def choose_cost(data: TrainingSet, bias: float, stopping: Stopping, unit: float) -> float:
     """Return the C of the smallest loss on rows held out.
 
-    `unit` is the unit of C; see Trainer.path_unit. It is returned if there are too few rows to hold
-    any out. If the watch stops the choice, the best C so far is returned.
+    `bias` is B, and `unit` the unit of C; see Trainer.path_unit. It is returned if there are too
+    few rows to hold any out. If the watch stops the choice, the best C so far is returned.
     """
     watch = stopping.watch.during("C")
     own = replace(
@@ -66,16 +50,16 @@ def choose_cost(trainer: PathTrainer, data: TrainingSet, stopping: Stopping, uni
         watch=watch,
     )
     unit = unit if 0.0 < unit < np.inf else 1.0
-    splits = _splits(trainer, data)
+    splits = _splits(data, bias)
     if not splits:
         return unit
     best = start = FIRST * unit
-    lowest, last = _loss(trainer, splits, own, start, None)
+    lowest, last = _loss(splits, own, start, None)
     for factor, end in ((FACTOR, MOST), (1.0 / FACTOR, LEAST)):
         C, found = start, last
         while not watch.poll() and end * unit != C:
             C *= factor
-            loss, found = _loss(trainer, splits, own, C, found)
+            loss, found = _loss(splits, own, C, found)
             if not loss < BETTER * lowest or watch.reason is not None:
                 break
             lowest, best = loss, C
@@ -92,10 +76,29 @@ class _Split:
     """
 
     fit: TrainingSet
+    bias: float
     rows: TrainingRows
     at: AnyArray
     outputs: Sequence[int]
     held_out: Sequence[Problem]
+
+    def trained(
+        self, stopping: Stopping, C: float, last: tuple[float, list[Result]] | None
+    ) -> list[Result]:
+        """Train for C, starting from another C and its results on the same rows."""
+        starts = None
+        if last is not None:
+            starts = [
+                Start(
+                    coef=found.coef,
+                    intercept=found.intercept,
+                    alpha=None if found.alpha is None else C / last[0] * found.alpha,
+                )
+                for found in last[1]
+            ]
+        tasks, width = tasks_of(self.fit, self.bias, stopping, C, starts, self.outputs)
+        jobs = [partial(follow, task, [C], keeps_alpha=True) for task in tasks]
+        return [found[0] for found in side_by_side(jobs, width, stopping.watch)]
 
     def loss(self, results: Sequence[Result], n_threads: int) -> tuple[float, float]:
         """Return the sum of the losses of the held-out rows, and that of their weights."""
@@ -115,14 +118,14 @@ Last = list[tuple[float, list[Result]]]
 
 
 def _loss(
-    trainer: PathTrainer, splits: Sequence[_Split], stopping: Stopping, C: float, last: Last | None
+    splits: Sequence[_Split], stopping: Stopping, C: float, last: Last | None
 ) -> tuple[float, Last]:
     """Return the mean loss of all held-out rows for one C, and the models of all splits."""
     models: Last = []
     loss = weight = 0.0
     own = replace(stopping, watch=stopping.watch.at(C))
     for k, split in enumerate(splits):
-        results = trainer.step(split.fit, own, split.outputs, C, None if last is None else last[k])
+        results = split.trained(own, C, None if last is None else last[k])
         models.append((C, results))
         of_split = split.loss(results, stopping.n_threads)
         loss, weight = loss + of_split[0], weight + of_split[1]
@@ -131,7 +134,7 @@ def _loss(
     return (loss / weight if weight > 0 else np.inf), models
 
 
-def _splits(trainer: PathTrainer, data: TrainingSet) -> list[_Split]:
+def _splits(data: TrainingSet, bias: float) -> list[_Split]:
     """Divide the rows, which are in random order; return no splits if they are too few."""
     rows, n = data.rows, data.rows.n_rows
     if n < TOO_FEW:
@@ -139,24 +142,24 @@ def _splits(trainer: PathTrainer, data: TrainingSet) -> list[_Split]:
     if n > FEW:
         n_fit, n_both = _sizes(n)
         both = data.with_rows(rows.first(n_both))
-        return [_split(trainer, data.with_rows(rows.first(n_fit)), both, np.arange(n_fit, n_both))]
+        return [_split(data.with_rows(rows.first(n_fit)), both, np.arange(n_fit, n_both), bias)]
     fold = np.arange(n) % N_FOLDS
     return [
         _split(
-            trainer,
             data.within(rows.restore((fold != k).astype(np.float64)) > 0),
             data,
             np.flatnonzero(fold == k),
+            bias,
         )
         for k in range(N_FOLDS)
     ]
 
 
-def _split(trainer: PathTrainer, fit: TrainingSet, both: TrainingSet, at: AnyArray) -> _Split:
-    problem_of = trainer.problems(both)
+def _split(fit: TrainingSet, both: TrainingSet, at: AnyArray, bias: float) -> _Split:
+    problem_of = both.problems(bias)
     n = both.loss.n_outputs
     outputs = np.unique(np.linspace(0, n - 1, min(n, MOST_OUTPUTS)).astype(int)).tolist()
-    return _Split(fit, both.rows, at, outputs, [problem_of(k).some(at) for k in outputs])
+    return _Split(fit, bias, both.rows, at, outputs, [problem_of(k).some(at) for k in outputs])
 
 
 def _sizes(n: int) -> tuple[int, int]:

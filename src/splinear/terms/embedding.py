@@ -96,7 +96,7 @@ class Embedding:
     @cached_property
     def n_reached(self) -> NDArray[np.int64]:
         """Number of coefficients within each feature's range, (n_features,)."""
-        size = np.full(self.n_features, self.basis.size)
+        size = np.full(self.axes.n_features, self.basis.size)
         if isinstance(self.basis, BSplineBasis):
             size = self.axes.length.astype(np.int64) + self.basis.degree
             if self.basis.degree == 0:  # the right end has a bin of its own if there is room

@@ -297,7 +297,7 @@ class TermGroup:
         """The compiled twin of the penalty, with variances and edge weights."""
         parts, none = self.parts, np.empty(0)
         return _core.GroupPenalty(
-            self._core_penalty,
+            self.embedding.penalty.core(self.embedding.basis.support),
             self.used,
             self.edge_weights,
             np.ascontiguousarray(self.embedding.variance),
@@ -349,10 +349,6 @@ class TermGroup:
         precision = np.divide(1.0, variance, out=np.full_like(variance, np.inf), where=variance > 0)
         return line, np.where(self.used, lowered, 0.0), precision
 
-    @property
-    def _core_penalty(self) -> _core.Penalty:
-        return self.embedding.penalty.core(self.embedding.basis.support)
-
     def soften(self, parameters: Floats, n_threads: int = 1) -> Floats:
         """Return K g for gradients g (..., n_features, stride): the inverse of `stiffen`."""
         rows = self._rows(parameters)
@@ -378,7 +374,8 @@ class TermGroup:
         """
         stiffness, of_gap = self._stiffness
         curves = (np.ascontiguousarray(a[:, : self.size]) for a in (parameters, sums, stiffness))
-        value, distance = self._core_penalty.distance(*curves)
+        penalty = self.embedding.penalty.core(self.embedding.basis.support)
+        value, distance = penalty.distance(*curves)
         if self.has_gaps:
             gaps, g = parameters[:, -1] * of_gap, self.missing_variance
             value += float(gaps @ parameters[:, -1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -67,8 +66,8 @@ def follow_path(
         [float(C) / float(Cs[0]) for C in Cs],
         stopping.watch if len(Cs) == 1 else _PathWatch(stopping.watch, Cs),
     )
-    if error is not None:
-        stopping.watch.fail(cast(BaseException, error))
+    if isinstance(error, BaseException):
+        stopping.watch.fail(error)
     return [_out_of_unit(found, unit) for found in results]
 
 

@@ -34,7 +34,8 @@ __all__ = ["N_TURNS", "PairCheck", "PairSearch", "Smooth", "without_flat"]
 
 SHARES = 1.0, 0.5, 0.25, 0.125, 0.0625  # of the pairs found, those with most evidence
 SURE = 2.0  # standard errors of the gain, or loss, from which on no further fold is looked at
-# Standard errors that the gain must have: of five shares, the best one gains a little by chance.
+# Standard errors that the gain of a second attempt must have. The first one needs none: REML
+# flattens surfaces without an effect, and on few rows the gain of a strong product may be unclear.
 CLEAR = 1.0
 N_TURNS = 8  # of REML, where models are only compared
 N_TURNS_OF_ONE = 4  # where all surfaces share a variance
@@ -61,7 +62,7 @@ class PairSearch:
     has_rows : bool
         Whether there are enough rows to look for pairs.
     is_clear : bool
-        Whether the gain is more than its error.
+        Whether the gain was enough.
     """
 
     n_looked_at: int
@@ -70,8 +71,12 @@ class PairSearch:
     has_rows: bool = True
     is_clear: bool = True
 
-    def report(self, n_kept: int) -> dict[str, int | float | str | None]:
-        """Return all of it as a dict, with a reason if no surfaces are kept."""
+    def report(self, layout: Layout, n_given: int) -> dict[str, int | float | str | None]:
+        """Return all of it as a dict, with a reason if no surfaces are kept.
+
+        `layout` is that of the model, of whose surfaces the user named `n_given`.
+        """
+        n_kept = max(0, sum(group.n_pairs for group in layout.pairs) - n_given)
         return {
             "looked_at": self.n_looked_at,
             "found": self.n_found,
@@ -88,7 +93,7 @@ class PairSearch:
         if not self.n_found:
             return "no pair had enough evidence"
         if self.gain is not None and not self.is_clear:
-            return "surfaces did not clearly lower the loss of held-out rows"
+            return "surfaces did not lower the loss of held-out rows"
         return "their surfaces turned out to be flat"
 
 
@@ -159,8 +164,8 @@ class PairCheck:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the best share lowers the loss by more than the error of that."""
-        return self._in_errors > CLEAR
+        """Whether there is a gain; a second attempt must gain more than the error of that."""
+        return self._in_errors > (CLEAR if self.one_variance else 0.0)
 
     @property
     def gain(self) -> float:
@@ -264,7 +269,7 @@ def _keys(group: PairGroup) -> list[tuple[int, ...]]:
 
 
 def without_flat(
-    data: TrainingSet, chosen: list[Smoothness]
+    data: TrainingSet, chosen: list[Smoothness], asked: Interactions
 ) -> tuple[TrainingSet, list[Smoothness]]:
     """Return the training set and its smoothness without flat surfaces, if "auto" found them.
 
@@ -274,8 +279,7 @@ def without_flat(
 
     The smoothness is that of each problem; a surface stays if it is not flat in all of them.
     """
-    asked = data.interactions
-    if asked is None or asked.n_more is not None:
+    if asked.n_more is not None:
         return data, chosen
     # If REML looked at a sample, all rows have more degrees of freedom, at most in proportion.
     n, pairs = len(data.rows.layout.groups), data.rows.layout.pairs

@@ -81,13 +81,21 @@ def choose(
             return _of_wide(_Trials.divide(rows, totals_of, stopping))
         if _is_crowded(rows, totals_of, units_of):
             return _of_crowded(rows, _Trials.divide(rows, totals_of, stopping))
-    return _by_reml(rows.first(_enough(rows.layout)), totals_of, stopping)
+    few = rows.first(_enough(rows.layout))
+    return choose_smoothness(
+        few,
+        totals_of(few),
+        stopping,
+        settled=SETTLED,
+        least_gain=LEAST_GAIN,
+        max_turns=MAX_TURNS,
+    )
 
 
 def _of_wide(trials: _Trials) -> Smoothness:
     """Compare one factor for all terms with one variance per term."""
     for pooled in (True, False):
-        trials.compare(trials.by_reml(wide=True, pooled=pooled))
+        trials.compare(trials.in_all(pooled=pooled))
         if trials.is_stopped:
             break
     return trials.best
@@ -96,13 +104,12 @@ def _of_wide(trials: _Trials) -> Smoothness:
 def _of_crowded(rows: TrainingRows, trials: _Trials) -> Smoothness:
     """Choose by REML, unless other variances are clearly better on held-out rows."""
     trials.better = 1.0 - 1.0 / np.sqrt(trials.n_held_out)
-    trials.compare(trials.by_reml())
+    trials.compare(trials.by_reml(trials.fit))
     if not trials.is_stopped:
-        trials.compare(trials.by_reml(wide=True, pooled=True))
+        trials.compare(trials.in_all(pooled=True))
     if trials.has_other or trials.is_stopped:
         return trials.best
-    few = rows.first(_enough(rows.layout))
-    found = _by_reml(few, trials.totals_of, trials.onward)
+    found = trials.by_reml(rows.first(_enough(rows.layout)))
     return replace(found, n_turns=trials.n_turns + found.n_turns)
 
 
@@ -122,7 +129,7 @@ def choose_with_pairs(
     return choose_smoothness(
         few,
         _sums(totals_of, few, begin.loss),
-        replace(stopping, watch=stopping.watch.after(begin.n_turns).during("smoothness")),
+        replace(stopping, watch=stopping.watch.after(begin.n_turns)),
         begin=begin,
         settled=SETTLED_PAIRS,
         in_all=True,
@@ -204,26 +211,6 @@ def enough_rows(most_levels: int) -> int:
     return max(MOST_ROWS, ROWS_PER_LEVEL * most_levels)
 
 
-def _by_reml(
-    rows: TrainingRows,
-    totals_of: TotalsOf,
-    stopping: Stopping,
-    *,
-    wide: bool = False,
-    pooled: bool = False,
-) -> Smoothness:
-    return choose_smoothness(
-        rows,
-        totals_of(rows),
-        replace(stopping, watch=stopping.watch.during("smoothness")),
-        pooled=pooled,
-        settled=SETTLED_WIDE if wide else SETTLED,
-        least_gain=0.0 if wide else LEAST_GAIN,
-        in_all=wide,
-        max_turns=MAX_TURNS_WIDE if wide else MAX_TURNS,
-    )
-
-
 @dataclass
 class _Trials:
     """Models trained on the rows `fit`, and compared on the other rows of `all`."""
@@ -269,9 +256,28 @@ class _Trials:
         """The stopping rule of the next choice, which counts turns from the previous ones on."""
         return replace(self.stopping, watch=self.stopping.watch.after(self.n_turns))
 
-    def by_reml(self, *, wide: bool = False, pooled: bool = False) -> Smoothness:
-        """Return the variances that REML chooses on the training part."""
-        return _by_reml(self.fit, self.totals_of, self.onward, wide=wide, pooled=pooled)
+    def by_reml(self, rows: TrainingRows) -> Smoothness:
+        """Return the variances that REML chooses on these rows, as it does on narrow tables."""
+        return choose_smoothness(
+            rows,
+            self.totals_of(rows),
+            self.onward,
+            settled=SETTLED,
+            least_gain=LEAST_GAIN,
+            max_turns=MAX_TURNS,
+        )
+
+    def in_all(self, *, pooled: bool) -> Smoothness:
+        """Return the variances that REML chooses on the training part, where it is soon settled."""
+        return choose_smoothness(
+            self.fit,
+            self.totals_of(self.fit),
+            self.onward,
+            pooled=pooled,
+            settled=SETTLED_WIDE,
+            in_all=True,
+            max_turns=MAX_TURNS_WIDE,
+        )
 
     @property
     def best(self) -> Smoothness:

@@ -30,7 +30,7 @@ noise, and on small tables they do anyway. docs/defaults.md shows their benefit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -174,101 +174,86 @@ def choose_smoothness(
     are other parameters of the loss. After Ctrl-C the result of the last turn is returned, and the
     watch keeps the exception.
     """
-    how = _Way(pooled, settled, least_gain, in_all, max_turns, only_pairs)
-    turns = _turns(rows, totals, stopping, how, begin)
-    found = next(turns)
-    try:
-        for found in turns:  # noqa: B007 (the last one is wanted)
-            pass
-    except KeyboardInterrupt as error:
-        stopping.watch.fail(error)
-    return found
-
-
-@dataclass(frozen=True)
-class _Way:
-    """The options of choose_smoothness."""
-
-    pooled: bool
-    settled: float
-    least_gain: float
-    in_all: bool
-    max_turns: int
-    only_pairs: bool
-
-
-def _turns(
-    rows: TrainingRows,
-    totals: Sequence[LossSum],
-    stopping: Stopping,
-    how: _Way,
-    begin: Smoothness | None,
-) -> Iterator[Smoothness]:
-    """Yield the result of every turn, until little changes."""
+    stopping = replace(stopping, watch=stopping.watch.during("smoothness"))
+    watch, n_threads = stopping.watch, stopping.n_threads
     guess = rows.layout.scaled(first_factor(totals))
-    first = guess if how.pooled else _with_static_weights(guess)
-    without = _begun(rows, totals, stopping, None)
+    first = guess if pooled else _with_static_weights(guess)
+    without = [Objective.of(rows, total, n_threads).begin() for total in totals]
     scatters = together([point.scatter for point in without])
     n_units = scatters.n_units / sum(total.n_outputs for total in totals)
     n_curves = sum(group.n_features for group in first.groups)
     if begin is not None:
         first = _with_parts(first, begin.layout)
-    elif not (how.pooled or how.in_all) and n_units >= ROWS_FOR_PARTS * n_curves:
+    elif not (pooled or in_all) and n_units >= ROWS_FOR_PARTS * n_curves:
         first = _with_parts(first, first)
     layout = first if begin is None else begin.layout
+    starts: Sequence[Start | None] = [None] * len(totals) if begin is None else begin.starts
     one_for_pairs = begin is not None and begin.one_for_pairs
-    moves, noise = _Moves(how.settled, in_all=how.in_all), None
-    pace = None if how.in_all and begin is None else Pace()
-    points = _begun(rows.with_layout(layout), totals, stopping, begin)
+    moves = _Moves(settled, in_all=in_all)
+    pace = None if in_all and begin is None else Pace()
+    on = rows.with_layout(layout)
+    points = [
+        Objective.of(on, total, n_threads).begin(start)
+        for total, start in zip(totals, starts, strict=True)
+    ]
     has_many = n_units >= ROWS_FOR_EDGES
     can_have_edges = [has_many and _has_steps(group) for group in rows.layout.groups]
     losses, turns = sum(point.losses for point in points), turns_from(points, stopping)
     unsure = min(1.0, NOISE_OF_FEW / max(1.0, n_units - 1.0) ** 2)
     least = max(LEAST_NOISE, unsure) * _noise(without, 0.0)
-    for n_turns in range(1, how.max_turns + 1):
-        found = turns.follow(layout)
-        measures = Measures.of_all(found, layout)
-        edf = [measure.edf for measure in measures]
-        now = max(_noise(found, sum(float(e.sum()) for e in edf)), least)
-        # Surfaces can take nearly as many degrees of freedom as there are rows, and the estimates
-        # would alternate between more noise and fewer degrees of freedom forever.
-        noise = now if noise is None or not layout.pairs else float(np.sqrt(now) * np.sqrt(noise))
-        gap = np.nan  # takes a pass over the rows, so it is computed only on request
-        if stopping.watch.tell is not None:
-            gap = max(point.relative_gap for point in found)
-        gain = np.inf
-        if how.pooled:
-            layout = first.scaled(_common_factor(first, measures, noise))
-        else:
-            has_edges = [n_turns > 1 and can for can in can_have_edges]
-            new, gain = _updated_layout(
-                layout,
-                first,
-                measures,
-                noise,
-                pace,
-                has_edges,
-                of_pairs=n_turns > 1,
-                one_for_pairs=one_for_pairs,
+    chosen: Smoothness | None = None
+    noise = least
+    try:
+        for n_turns in range(1, max_turns + 1):
+            found = turns.follow(layout)
+            measures = Measures.of_all(found, layout)
+            edf = [measure.edf for measure in measures]
+            now = max(_noise(found, sum(float(e.sum()) for e in edf)), least)
+            # Surfaces can take nearly as many degrees of freedom as there are rows, and the
+            # estimates would alternate between more noise and fewer degrees of freedom forever.
+            noise = float(np.sqrt(now) * np.sqrt(noise)) if n_turns > 1 and layout.pairs else now
+            gap = np.nan  # takes a pass over the rows, so it is computed only on request
+            if watch.tell is not None:
+                gap = max(point.relative_gap for point in found)
+            gain = np.inf
+            if pooled:
+                layout = first.scaled(_common_factor(first, measures, noise))
+            else:
+                has_edges = [n_turns > 1 and can for can in can_have_edges]
+                new, gain = _updated_layout(
+                    layout,
+                    first,
+                    measures,
+                    noise,
+                    pace,
+                    has_edges,
+                    of_pairs=n_turns > 1,
+                    one_for_pairs=one_for_pairs,
+                )
+                layout = layout.with_pairs(new.pairs) if only_pairs else new
+            loss, is_known = None, True
+            if totals[0].loss.is_estimated:
+                before, freedom = found[0].total, float(sum(e.sum() for e in edf))
+                after = renewed(before, found[0].F, noise, freedom + 1.0)
+                loss, is_known = after.loss, after.loss.is_near(before.loss)
+                turns.renew([after])
+            here = [_start(point) for point in found]
+            chosen = Smoothness(
+                layout, tuple(edf), here, n_turns, rows.n_rows, loss, one_for_pairs=one_for_pairs
             )
-            layout = layout.with_pairs(new.pairs) if how.only_pairs else new
-        loss, is_known = None, True
-        if totals[0].loss.is_estimated:
-            before, freedom = found[0].total, float(sum(e.sum() for e in edf))
-            after = renewed(before, found[0].F, noise, freedom + 1.0)
-            loss, is_known = after.loss, after.loss.is_near(before.loss)
-            turns.renew([after])
-        starts = [_start(point) for point in found]
-        yield Smoothness(
-            layout, tuple(edf), starts, n_turns, rows.n_rows, loss, one_for_pairs=one_for_pairs
-        )
-        if stopping.watch.on_pass(n_turns, gap, rows.n_rows):
-            return
-        losses, last = sum(point.losses for point in found), losses
-        is_still = abs(losses - last) <= SETTLED_LOSSES * last and is_known
-        is_over = moves.are_over(edf) or gain <= how.least_gain * n_units
-        if is_over and is_still and n_turns >= LEAST_TURNS:
-            return
+            if watch.on_pass(n_turns, gap, rows.n_rows):
+                break
+            losses, last = sum(point.losses for point in found), losses
+            is_still = abs(losses - last) <= SETTLED_LOSSES * last and is_known
+            is_over = moves.are_over(edf) or gain <= least_gain * n_units
+            if is_over and is_still and n_turns >= LEAST_TURNS:
+                break
+    except KeyboardInterrupt as error:
+        if chosen is None:
+            raise
+        watch.fail(error)
+    assert chosen is not None
+    return chosen
 
 
 def first_factor(totals: Sequence[LossSum]) -> float:
@@ -277,15 +262,6 @@ def first_factor(totals: Sequence[LossSum]) -> float:
     A constant factor in the weights then changes nothing.
     """
     return len(totals) / sum(total.typical_weight for total in totals)
-
-
-def _begun(
-    rows: TrainingRows, totals: Sequence[LossSum], stopping: Stopping, begin: Smoothness | None
-) -> list[Point]:
-    """Return the models of all sums at their starts, or else without curves."""
-    starts = [None] * len(totals) if begin is None else begin.starts
-    pairs = zip(totals, starts, strict=True)
-    return [Objective.of(rows, total, stopping.n_threads).begin(start) for total, start in pairs]
 
 
 class _Moves:
