@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from splinear import _core
+from splinear.terms import Varying
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
@@ -333,6 +334,17 @@ def test_gams(tmp_path):
     assert all(float(line[2]) > 0 and line[3:] == ["-"] * 3 for line in errors[2:] + seconds[2:])
 
 
+def test_quantile(tmp_path):
+    pytest.importorskip("statsmodels", reason="statsmodels is not installed")
+    run("quantile", "--quick", "--output", tmp_path)
+    [(_, _, *lines)] = tables_of((tmp_path / "quantile.md").read_text())
+    assert [line[0] for line in lines[::4]] == ["waves", "skewed", "heavy tails"]
+    for loss, error, crossing, _ in zip(*(lines[m::4] for m in range(4)), strict=True):
+        assert 0.0 < float(loss[3]) < float(loss[5])
+        assert 0.0 < float(error[3]) < float(error[5])
+        assert crossing[3] == "0"
+
+
 def test_smooth_truths(tmp_path):
     run("smooth_truths", "--quick", "--output", tmp_path)
     page = (tmp_path / "smooth_truths.md").read_text()
@@ -344,6 +356,24 @@ def test_smooth_truths(tmp_path):
         assert float(rmse[3]) == pytest.approx(both, rel=0.015)  # 50,000 rows: 5 deviations
         assert rmse[4:] == error[4:] == ["-", "-"]
     assert page.count("not measured") == 6
+
+
+def test_varying(tmp_path):
+    run("varying", "--quick", "--output", tmp_path)
+    page = (tmp_path / "varying.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert [line[2] for line in lines] == 4 * ["error", "seconds"]
+    assert all(0.0 < float(line[3]) < float(line[4]) for line in lines[::2])
+    assert page.count("not measured") == 4
+
+
+@pytest.mark.parametrize("kind", ["slope", "logistic", "curve per level", "random slopes"])
+def test_errors_of_varying_coefficients_are_those_of_mgcv(kind):
+    """On average over ten tables of 400 rows; mgcv's are recorded in the benchmark."""
+    _, names = run("varying", run_name="loaded")
+    tables = [names["draw"](kind, 400, seed) for seed in range(10)]
+    ours = [names["fit"](kind, rows, Varying())[0] for rows in tables]
+    assert np.mean(ours) < 1.05 * names["RECORDED"][kind, 400][0]
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")

@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import splinear
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear.losses import Quantile
 
 CHURN = ("--target", "churn", "--drop", "name", "--drop", "spent")
 
@@ -301,3 +302,38 @@ def test_wrong_columns_of_weights_are_named(options, message, invoke, tmp_path):
     done = invoke("fit", tmp_path / "rows.csv", "--target", "y", "-o", tmp_path / "m", *options)
     assert done.exit_code != 0
     assert re.search(message, " ".join(done.stderr.split()))
+
+
+def test_quantiles_have_a_level(customers, invoke, tmp_path):
+    rows = customers[["age", "income", "spent"]].dropna()
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    given = ("fit", tmp_path / "rows.csv", "--target", "spent", "-o", tmp_path / "m")
+    done = invoke(*given, "--loss", "quantile", "--level", "0.8", "--holdout", "0.2")
+    assert done.exit_code == 0, done.output
+    assert splinear.load(tmp_path / "m").loss == Quantile(0.8)
+    assert re.search(r"^Share below +\d+", done.stdout, re.MULTILINE)
+    done = invoke(*given, "--loss", "poisson", "--level", "0.8", "--force")
+    assert done.exit_code != 0
+    assert "--level is for --loss quantile; the loss is poisson" in done.output
+    done = invoke(*given, "--loss", "quantile", "--level", "80", "--force")
+    assert "--level is a number between 0 and 1; got 80" in done.output
+
+
+def test_a_model_of_several_quantiles_predicts_a_column_each(customers, invoke, tmp_path):
+    rows = customers[["age", "income", "spent"]].dropna()
+    X, y = rows[["age", "income"]], rows["spent"]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    model = AdditiveRegressor(loss=Quantile([0.1, 0.9]), random_state=0).fit(X, y)
+    splinear.save(model, tmp_path / "m")
+    done = invoke("predict", tmp_path / "m", tmp_path / "rows.csv", "-o", tmp_path / "p.csv")
+    assert done.exit_code == 0, done.output
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert list(found.columns) == ["prediction_0.1", "prediction_0.9"]
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-9)
+    told = ("explain", tmp_path / "m", tmp_path / "rows.csv", "--class", "0.9")
+    done = invoke(*told, "-o", tmp_path / "e.csv")
+    assert done.exit_code == 0, done.output
+    score = pd.read_csv(tmp_path / "e.csv")["score"]
+    np.testing.assert_allclose(score, model.predict(X)[:, 1], rtol=1e-9)
+    done = invoke(*told[:-2], "-o", tmp_path / "f.csv")
+    assert "name one by --class" in done.output

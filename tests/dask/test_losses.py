@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from splinear import AdditiveRegressor
-from splinear.losses import Loss, NegativeBinomial, Tweedie
+from splinear.losses import Loss, NegativeBinomial, Quantile, Tweedie
 from splinear.terms import Spline
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -35,7 +35,7 @@ class PseudoHuber(Loss):
         return self.width**3 / np.hypot(self.width, f - y) ** 3
 
 
-LOSSES = [Tweedie(1.6), NegativeBinomial(), NegativeBinomial(2.0), PseudoHuber()]
+LOSSES = [Tweedie(1.6), NegativeBinomial(), NegativeBinomial(2.0), Quantile(0.7), PseudoHuber()]
 
 
 @pytest.mark.parametrize("C", [None, 1.0])

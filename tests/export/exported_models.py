@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline
+from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline, Varying
 
 ODD_NAME = "co\"lor 's;"  # a name that has to be quoted
 
@@ -101,6 +101,8 @@ def splines(**parameters: Any) -> Case:
 
 PAIRS = [("a", "few"), ("b", ODD_NAME), (ODD_NAME, "code"), ("a", "b")]
 
+VARYING = {("a", "b"): Varying(), (ODD_NAME, "a"): Varying(), ("few", "code"): Varying()}
+
 CASES = {
     "two classes": Case(classifier(), two),
     "three classes": Case(classifier(), three),
@@ -116,6 +118,13 @@ CASES = {
         ),
         two,
     ),
+    "varying": Case(
+        AdditiveRegressor(terms={"code": Category(), **VARYING}, random_state=0), number
+    ),
+    "varying, three classes": Case(
+        classifier(terms={"code": Category(), **VARYING}, interactions=[("a", "few")]), three
+    ),
+    "varying, labels": Case(classifier(terms={"code": Category(), **VARYING}), labels),
     "fixed C": Case(classifier(C=0.1), two),
     "squared error": Case(AdditiveRegressor(random_state=0, interactions=PAIRS[:2]), number),
     "poisson": Case(AdditiveRegressor(loss="poisson", random_state=0), count),

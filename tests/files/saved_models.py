@@ -21,8 +21,8 @@ from splinear import (
     SplineEmbedding,
     inspection,
 )
-from splinear.losses import NegativeBinomial, Tweedie
-from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline
+from splinear.losses import NegativeBinomial, Quantile, Tweedie
+from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline, Varying
 
 FEW = Spline(n_bins=5)  # pieces, so that posteriors are small
 
@@ -125,6 +125,18 @@ def pairs() -> Case:
     return model.fit(X, y > 0), X
 
 
+def varying(labels: bool = False) -> Case:
+    X, y = frame()
+    X = X[["age", "größe", "text", "maybe"]]
+    terms = {
+        ("age", "größe"): Varying(),
+        ("text", "größe"): Varying(Category(unseen="error")),
+        ("age", "maybe"): Varying(Spline(n_bins=4)),
+    }
+    model = AdditiveClassifier(terms=terms, curve=FEW, random_state=0)
+    return model.fit(X, np.column_stack([y > 0, y > 1]) if labels else y > 0), X
+
+
 def embedding(transformer: Any) -> Case:
     X, _ = numbers()
     return transformer.fit(pd.DataFrame(X, columns=list("abcd"))), pd.DataFrame(
@@ -151,6 +163,8 @@ MADE: dict[str, Callable[[], Case]] = {
     "labels of SVC": lambda: labels(AdditiveSVC(random_state=0, C=1.0)),
     "frame": from_frame,
     "pairs": pairs,
+    "varying": varying,
+    "varying, labels": lambda: varying(labels=True),
     "shaped": shaped,
     "many terms": many_terms,
     "squared error": lambda: regression(AdditiveRegressor(FEW, random_state=0), gaps=True),
@@ -160,6 +174,8 @@ MADE: dict[str, Callable[[], Case]] = {
     "negative binomial": lambda: regression(
         AdditiveRegressor(FEW, loss=NegativeBinomial()), positive=True
     ),
+    "quantile": lambda: regression(AdditiveRegressor(FEW, loss=Quantile(0.8))),
+    "quantiles": lambda: regression(AdditiveRegressor(FEW, loss=Quantile([0.9, 0.1]))),
     "svr": lambda: regression(AdditiveSVR(warm_start=True, random_state=0, C=1.0)),
     "sparse": lambda: of_sparse(AdditiveSVC(random_state=0, C=1.0)),
     "sparse, log-loss": lambda: of_sparse(AdditiveClassifier(FEW, random_state=0)),
@@ -185,6 +201,8 @@ def expected(name: str) -> dict[str, Any]:
 def answers(model: Any, X: Any) -> dict[str, Any]:
     """Ask a model all that can be asked."""
     asked = ["transform", "predict", "decision_function", "predict_proba", "predict_interval"]
+    if hasattr(model, "loss_") and model.loss_.n_outputs > 1:
+        asked.remove("predict_interval")  # of several quantiles there are none
     out = {name: getattr(model, name)(X) for name in asked if hasattr(model, name)}
     if hasattr(model, "transform"):
         return out | {"names": model.get_feature_names_out()}

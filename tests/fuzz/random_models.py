@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.terms import Fourier, Hermite, Linear, Pair, Spline
+from splinear.terms import Fourier, Hermite, Linear, Pair, Spline, Varying
 from splinear.terms.base import Term
 
 Random = np.random.Generator
@@ -90,5 +90,10 @@ def _draw_pairs(random: Random, n_columns: int, terms: dict[Any, Any] | None) ->
     )
     if kind == "list":
         return {"interactions": pairs}
-    surfaces = {tuple(sorted(pair)): Pair(random.choice([None, 1, 4, 10])) for pair in pairs}
+    surfaces = {
+        tuple(sorted(pair)): Varying()
+        if random.random() < 0.3
+        else Pair(random.choice([None, 1, 4, 10]))
+        for pair in pairs
+    }
     return {"terms": {**(terms or {}), **surfaces}}

@@ -18,7 +18,7 @@ from pairs_compared import (
 
 from splinear import AdditiveClassifier
 from splinear.objective.gpu.numpy_backend import NumPyBackend
-from splinear.terms import Spline
+from splinear.terms import Spline, Varying
 
 pytestmark = pytest.mark.skipif(emulated_cupy.COMPILER is None, reason="there is no compiler")
 
@@ -66,8 +66,11 @@ def test_fits(backend, monkeypatch):
     X = rng.uniform(-1, 1, (200, 4))
     X[::11, 1] = np.nan
     y = np.nan_to_num(X[:, 1]) * X[:, 2] + 0.3 * X[:, 0] > 0.1
-    model = AdditiveClassifier(Spline(4), interactions=1, C=0.3, tol=0.05, random_state=0)
+    terms = {(0, 3): Varying()}
+    model = AdditiveClassifier(
+        Spline(4), terms=terms, interactions=1, C=0.3, tol=0.05, random_state=0
+    )
     here, there = both(model, X, y)
     assert there.certified_
-    assert pairs_of(there) == pairs_of(here) == [(1, 2)]
+    assert pairs_of(there) == pairs_of(here) == [(0, 3), (1, 2)]
     assert there.objective_ == pytest.approx(here.objective_, rel=0.1)

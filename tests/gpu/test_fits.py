@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import splinear
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
-from splinear.losses import NegativeBinomial, Tweedie
+from splinear.losses import NegativeBinomial, Quantile, Tweedie
 from splinear.terms import Fourier, Spline
 
 
@@ -54,13 +54,22 @@ def test_several_classes(on_backend, C):
 
 
 @pytest.mark.parametrize(
-    "loss", ["squared_error", "poisson", Tweedie(1.4), NegativeBinomial()], ids=str
+    "loss",
+    ["squared_error", "poisson", Tweedie(1.4), NegativeBinomial(), Quantile(0.8)],
+    ids=str,
 )
 def test_numbers(on_backend, loss):
     X, y = make_regression(1500, 6, noise=20.0, random_state=0)
     y = y if loss == "squared_error" else np.random.default_rng(0).poisson(np.exp(y / 200))
     here, there = both(AdditiveRegressor(loss=loss, tol=1e-3, random_state=0), X, y)
     same(here, there, X, 1e-3)
+
+
+def test_several_quantiles_are_refused(on_backend):
+    X, y = make_regression(300, 3, noise=20.0, random_state=0)
+    model = AdditiveRegressor(loss=Quantile([0.1, 0.9]), device="cuda")
+    with pytest.raises(ValueError, match="not on a GPU"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -21,7 +21,7 @@ from splinear.estimators.gpu import scores_on
 from splinear.objective.gpu.numpy_backend import NumPyBackend
 from splinear.solvers.pairs import crossfit, interactions
 from splinear.solvers.pairs.pair_check import PairCheck
-from splinear.terms import Pair, Spline
+from splinear.terms import Pair, Spline, Varying
 
 # -- passes ---------------------------------------------------------------------------------------
 
@@ -162,6 +162,15 @@ def test_evidence_is_that_of_the_processor(on_backend, kind, monkeypatch):
     both(kind(**SMALL | {"tol": 1e-6}, interactions=1, C=0.3), X, y)
     assert len(seen[0]) == 15
     np.testing.assert_allclose(seen[1], seen[0], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("C", [None, 0.3])
+def test_varying_coefficients(on_backend, C):
+    X, f, rng = table()
+    terms = {("b", "a"): Varying(), ("level", "d"): Varying(), ("c", "level"): Varying()}
+    model = AdditiveRegressor(**SMALL, C=C, terms=terms)
+    here, there = both(model, X, f + rng.normal(size=len(f)))
+    same(here, there, X, 1e-3)
 
 
 def test_regression_with_weights(on_backend):

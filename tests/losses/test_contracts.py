@@ -24,6 +24,7 @@ from splinear.losses import (
     Loss,
     NegativeBinomial,
     Poisson,
+    Quantile,
     SquaredError,
     Tweedie,
 )
@@ -88,6 +89,8 @@ FITTED = [
     Tweedie(1.6),
     NegativeBinomial(),
     NegativeBinomial(2.0),
+    Quantile(),
+    Quantile(0.3),
     PseudoHuber(),
 ]
 each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -101,7 +104,7 @@ def targets(loss, n=300, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, (n, 2))
     f = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1]
-    if isinstance(loss, SquaredError | PseudoHuber):
+    if isinstance(loss, SquaredError | PseudoHuber | Quantile):
         return X, f, f + 0.3 * rng.standard_t(3, n)
     if isinstance(loss, Gamma):
         return X, f, rng.gamma(2.0, np.exp(f) / 2.0) + 1e-6
@@ -405,9 +408,10 @@ def test_files_give_the_same_model(loss, tmp_path):
     assert_allclose(from_csv.predict(str(tmp_path / "X.csv")), model.predict(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["squared_error", "poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize("name", ["squared_error", "poisson", "gamma", "tweedie", "quantile"])
 def test_a_name_is_the_loss_with_its_defaults(name):
     loss = {"squared_error": SquaredError(), "poisson": Poisson(), "gamma": Gamma()}
+    loss["quantile"] = Quantile(0.5)
     X, _, y = targets(loss.get(name, Tweedie()))
     one, other = (model_of(own).fit(X, y) for own in (name, loss.get(name, Tweedie())))
     assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)

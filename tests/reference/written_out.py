@@ -17,6 +17,7 @@ from splinear._types import AnyArray, Floats
 from splinear.losses.margin import MarginLoss
 from splinear.model.layout import Layout
 from splinear.terms.pair_group import PairGroup
+from splinear.terms.varying_group import VaryingGroup
 
 
 def scores(layout: Layout, parameters: Floats, intercept: float, table: AnyArray) -> Floats:
@@ -74,8 +75,14 @@ def _embedded(pairs: PairGroup, B: Floats) -> Floats:
     """Turn functions of nodes (n, n_pairs, size) into those of the mixed differences, scaled.
 
     An increment d_kl raises all nodes from (k, l) on; what functions of one feature can say of
-    that is taken off.
+    that is taken off. Varying coefficients have the embeddings of their curves.
     """
+    if isinstance(pairs, VaryingGroup):
+        curve, B = pairs.curve, pairs.curves_of(pairs.gather(B)).copy()
+        B[..., : curve.size] = curve.embedding.penalty.embed(B[..., : curve.size])
+        B[..., : curve.size] *= np.sqrt(curve.embedding.variance)[:, None]
+        B[..., curve.size :] *= np.sqrt(curve.missing_variance)[:, None, None]
+        return pairs.from_curves(B)
     grids = pairs.gather(B).reshape(*B.shape[:-1], *pairs.n_nodes)
     beyond = np.flip(np.flip(grids, (-1, -2)).cumsum(axis=-1).cumsum(axis=-2), (-1, -2))
     precision = np.where(pairs.used, pairs.precision, np.inf)

@@ -63,8 +63,14 @@ REFUSED = {
         "terms\\[\\('a', 'b'\\)\\]: .*dropped",
     ),
     "a curve for two": ({"terms": {(0, 1): Spline()}}, "terms\\[\\(0, 1\\)\\] must be a Pair"),
-    "a class": ({"terms": {(0, 1): Pair}}, "must be a Pair\\(\\).*It is a class; call it"),
-    "drop for two": ({"terms": {(0, 1): "drop"}}, "must be a Pair\\(\\); got 'drop'"),
+    "a class": (
+        {"terms": {(0, 1): Pair}},
+        "must be a Pair\\(\\) or a Varying\\(\\).*It is a class; call it",
+    ),
+    "drop for two": (
+        {"terms": {(0, 1): "drop"}},
+        "must be a Pair\\(\\) or a Varying\\(\\); got 'drop'",
+    ),
     "a pair for one": ({"terms": {0: Pair()}}, "terms\\[0\\]: Pair is for two features"),
     "a pair as a curve": ({"curve": Pair()}, "curve: Pair is for two features"),
     "the same pair twice": (

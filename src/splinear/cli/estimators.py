@@ -12,6 +12,7 @@ from splinear.estimators.classifier import AdditiveClassifier
 from splinear.estimators.regressor import AdditiveRegressor
 from splinear.estimators.svc import AdditiveSVC
 from splinear.estimators.svr import AdditiveSVR
+from splinear.losses import Quantile
 from splinear.objective.watch import Progress
 
 __all__ = ["LOSSES", "FitOptions", "Share", "make_estimator", "task_of"]
@@ -29,6 +30,7 @@ LOSSES: dict[str, dict[str, Callable[..., AdditiveEstimator]]] = {
         "gamma": AdditiveRegressor,
         "tweedie": AdditiveRegressor,
         "negative_binomial": AdditiveRegressor,
+        "quantile": AdditiveRegressor,
         "epsilon_insensitive": AdditiveSVR,
     },
 }
@@ -45,6 +47,7 @@ class FitOptions:
     interactions: int | str = 0
     max_memory: str | None = None
     seed: int = 0
+    level: float | None = None
 
 
 def task_of(loss: str | None, task: str | None, seems: str) -> str:
@@ -65,6 +68,12 @@ def make_estimator(task: str, wanted: FitOptions) -> AdditiveEstimator:
     loss = wanted.loss or next(iter(LOSSES[task]))
     make = LOSSES[task][loss]
     more: dict[str, object] = {} if loss in WITHOUT_LOSS else {"loss": loss}
+    if wanted.level is not None:
+        if loss != Quantile.name:
+            raise OptionError(f"--level is for --loss quantile; the loss is {loss}")
+        if not 0.0 < wanted.level < 1.0:
+            raise OptionError(f"--level is a number between 0 and 1; got {wanted.level:g}")
+        more["loss"] = Quantile(wanted.level)
     if wanted.C is not None:
         if not 0.0 < wanted.C < math.inf:
             raise OptionError(f"--C is a number above 0; got {wanted.C:g}")

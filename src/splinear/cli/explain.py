@@ -9,14 +9,16 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from splinear._lookup import shown
-from splinear._types import AnyArray, Input
+from splinear._types import Input
 from splinear.cli.console import failing_well, refuse_closed_stdout, say
 from splinear.cli.data import Reading, blocks, load_model, open_for, some_rows
 from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
+from splinear.cli.predict import predicted
 from splinear.cli.progress import tracking
 from splinear.estimators.base import AdditiveEstimator
 from splinear.inspection import base_value, contributions, term_names
 from splinear.inspection import explain as explanation_of
+from splinear.inspection.naming import labels_of
 from splinear.tables.table import Table
 
 if TYPE_CHECKING:
@@ -62,13 +64,13 @@ def add_explain(app: "typer.Typer") -> None:
 
 def _class(model: AdditiveEstimator, label: str) -> object:
     """Return the class whose text is `label`."""
-    classes = model.classes_.tolist() if is_classifier(model) else []
+    classes = labels_of(model)
     found = [name for name in classes if str(name) == label]
     if not found:
         known = shown(map(str, classes)) if classes else "none: it predicts numbers"
         raise ValueError(f"the model has no class {label!r}; its classes are {known}")
     # Two classes share one score, that of the second.
-    return found[0] if len(classes) > 2 else _second(classes, found[0])
+    return found[0] if len(model.intercept_) > 1 else _second(classes, found[0])
 
 
 def _second(classes: list[object], label: object) -> object:
@@ -118,7 +120,10 @@ def _columns(model: AdditiveEstimator, X: Input, target: object) -> Columns:
     parts = np.asarray(contributions(model, X, target=target))
     base = np.broadcast_to(base_value(model, target=target), (len(parts), *parts.shape[2:]))
     score = base + parts.sum(axis=1)
-    columns: dict[str, AnyArray] = {"prediction": model.predict(X)}
+    columns = predicted(model, X)
+    if score.ndim > 1 and not is_classifier(model):
+        levels = ", ".join(map(str, labels_of(model)))
+        raise ValueError(f"the model has several quantiles: name one by --class, of {levels}")
     if score.ndim > 1:
         rows, at = np.arange(len(score)), np.argmax(score, axis=1)
         parts, base, score = parts[rows, :, at], base[rows, at], score[rows, at]

@@ -96,6 +96,7 @@ def add_fit(app: "typer.Typer") -> None:
         interactions: o.Interactions = "0",
         holdout: o.Holdout = 0.0,
         loss: o.Loss = None,
+        level: o.Level = None,
         C: o.WeightOfLosses = None,
         report: o.Report = None,
         seed: o.Seed = 0,
@@ -111,7 +112,8 @@ def add_fit(app: "typer.Typer") -> None:
         """
         with failing_well() as written:
             _check_outputs(output, report, data, force=force)
-            wanted = FitOptions(loss, C, _read_interactions(interactions), max_memory, seed)
+            pairs = _read_interactions(interactions)
+            wanted = FitOptions(loss, C, pairs, max_memory, seed, level)
             named = Columns(target, drop or [], weight, counts, offset or [])
             reading = Reading(delimiter, number or (), dates or ())
             rows = _read(data, named, reading, wanted, task, holdout)

@@ -62,7 +62,13 @@ Loss: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma, tweedie, "
-        "negative_binomial or epsilon_insensitive for numbers."
+        "negative_binomial, quantile or epsilon_insensitive for numbers."
+    ),
+]
+Level: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="The level of --loss quantile, between 0 and 1; 0.5, the median, by default."
     ),
 ]
 WeightOfLosses: TypeAlias = Annotated[
@@ -103,7 +109,10 @@ Contributions: TypeAlias = Annotated[
 ]
 Class: TypeAlias = Annotated[
     str | None,
-    typer.Option("--class", help="The class whose score to explain; by default the predicted one."),
+    typer.Option(
+        "--class",
+        help="The class whose score to explain (or the level); by default the predicted one.",
+    ),
 ]
 Top: TypeAlias = Annotated[int, typer.Option(min=1, help="How many terms to list for a row.")]
 

@@ -13,6 +13,7 @@ from splinear.cli.output import TABLE, Columns, check_outputs, table_writer
 from splinear.cli.progress import tracking
 from splinear.cli.target import read_offset
 from splinear.estimators.base import AdditiveEstimator
+from splinear.inspection.naming import labels_of
 from splinear.tables.arrow import Arrow, ArrowTable
 from splinear.tables.table import Table
 
@@ -93,7 +94,7 @@ def _with_columns(table: Table, keep: list[str]) -> tuple[Table, list[int]]:
 
 def predictions(model: AdditiveEstimator, X: Input, offset: Input = None) -> Columns:
     """Return the columns of predictions: classes and their probabilities or scores, or numbers."""
-    columns: dict[str, AnyArray | Arrow] = {"prediction": model.predict(X, offset=offset)}
+    columns = predicted(model, X, offset)
     if not is_classifier(model):
         return columns
     if hasattr(model, "predict_proba"):
@@ -105,3 +106,14 @@ def predictions(model: AdditiveEstimator, X: Input, offset: Input = None) -> Col
     for label, column in zip(model.classes_.tolist(), found.T, strict=True):
         columns[f"{name}_{label}"] = np.ascontiguousarray(column)
     return columns
+
+
+def predicted(
+    model: AdditiveEstimator, X: Input, offset: Input = None
+) -> dict[str, AnyArray | Arrow]:
+    """Return the column of predictions, or one for each of several quantiles."""
+    found = model.predict(X, offset=offset)
+    if found.ndim == 1 or is_classifier(model):
+        return {"prediction": found}
+    pairs = zip(labels_of(model), found.T, strict=True)
+    return {f"prediction_{level:g}": np.ascontiguousarray(column) for level, column in pairs}

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from splinear._types import Floats, Input
+from splinear.losses.base import Loss
 
 if TYPE_CHECKING:
     from splinear.dask.cluster import Cluster
@@ -158,19 +159,20 @@ class Call(Node):
 
 @dataclass(frozen=True, eq=False)
 class Slopes(Node):
-    """The gradient of sum number k with respect to the scores F."""
+    """The gradient of sum number k with respect to the scores F; see `Part.sum_of`."""
 
     k: int
     F: Node
+    loss: Loss | None = None
 
     def of(self, part: Part, done: Done) -> object:
         """Return the derivatives."""
-        return part.sums[self.k].gradient(cast(Floats, self.F.on(part, done)))
+        return part.sum_of(self.k, self.loss).gradient(cast(Floats, self.F.on(part, done)))
 
     @property
     def key(self) -> Hashable:
         """Equal for equal scores."""
-        return self.k, self.F.key
+        return self.k, self.F.key, self.loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,16 +182,17 @@ class Bends(Node):
     k: int
     F: Node
     cautious: bool = False
+    loss: Loss | None = None
 
     def of(self, part: Part, done: Done) -> object:
         """Return the derivatives."""
         F = cast(Floats, self.F.on(part, done))
-        return part.sums[self.k].curvature(F, cautious=self.cautious)
+        return part.sum_of(self.k, self.loss).curvature(F, cautious=self.cautious)
 
     @property
     def key(self) -> Hashable:
         """Equal for equal scores."""
-        return "bends", self.k, self.cautious, self.F.key
+        return "bends", self.k, self.cautious, self.F.key, self.loss
 
 
 def _values(args: tuple[object, ...], part: Part, done: Done) -> list[object]:
@@ -229,6 +232,10 @@ class RowValues(NDArrayOperatorsMixin):
     ) -> object:
         del types
         return RowValues(self.cluster, Apply(func, tuple(map(bare, args)), kwargs))
+
+    def copy(self) -> RowValues:
+        """Return the array itself: expressions do not change."""
+        return self
 
     def __getitem__(self, key: object) -> RowValues:
         return RowValues(self.cluster, Apply(operator.getitem, (self.node, key)))

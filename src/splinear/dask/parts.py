@@ -73,6 +73,7 @@ class Part:
         self.read_table: Callable[[], Chunk] | None = None
         self._exact: Part | None = None
         self._scores: list[tuple[bytes, Floats]] = []
+        self._other_sums: dict[int, LossSum] = {}
 
     @classmethod
     def coded(
@@ -98,8 +99,17 @@ class Part:
     def with_loss(self, loss: Loss) -> Part:
         """Return the part with another loss of its sums."""
         other = copy(self)
-        other.sums = [replace(cast(Summed, total), loss=loss, _known=[]) for total in self.sums]
+        other.sums, other._other_sums = [total.by(loss) for total in self.sums], {}
         return other
+
+    def sum_of(self, k: int, loss: Loss | None) -> LossSum:
+        """Return sum number k, of another loss unless it is None; the last one is cached."""
+        if loss is None:
+            return self.sums[k]
+        known = self._other_sums.get(k)
+        if known is None or known.loss != loss:
+            known = self._other_sums[k] = self.sums[k].by(loss)
+        return known
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:
         """Return the part with the same codes stored elsewhere."""

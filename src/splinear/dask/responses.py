@@ -28,7 +28,7 @@ def common_response(recipe: Recipe, found: Survey) -> Response:
     loss = recipe.loss
     if loss.kind == "number":
         loss, y = loss.read(np.array([found.of_y.least, found.of_y.most]))
-        is_in_unit = loss.link == "identity" and loss.n_outputs == 1
+        is_in_unit = loss.link == "identity" and loss.n_offsets == 1
         loss = loss.fitted(found.of_unexplained if is_in_unit else found.of_y)
         if not loss.name:
             check_loss(loss, y)
@@ -97,7 +97,9 @@ class RemoteResponse(Response):
         if rows.rows.is_here or self.cluster is None:
             return super().sums(rows, problem)
         likes = self.cluster.sample.sums
-        if self.loss.is_estimated and self.loss != likes[0].loss:
+        if self.loss.exact is not self.loss:
+            likes = [like.by(self.loss) for like in likes]
+        elif self.loss.is_estimated and self.loss != likes[0].loss:
             self.cluster.hold(WithLoss(self.loss))
             self.cluster.forget()
             self.cluster.sample = self.cluster.sample.with_loss(self.loss)

@@ -71,11 +71,13 @@ from splinear.solvers.pairs.interactions import (
     read_interactions,
 )
 from splinear.solvers.proofs.certificate import fine_enough
+from splinear.solvers.reml.smoothness import in_parts
 from splinear.tables.checks import check_offset, column_ranges, feature_label
 from splinear.tables.columns import Columns
 from splinear.tables.device import DeviceTable, on_host, to_cupy_like
 from splinear.tables.table import Table
 from splinear.terms.base import Advice, ColumnData, Term
+from splinear.terms.group import Extrapolation
 
 __all__ = ["AdditiveEstimator", "draw_seed", "positive"]
 
@@ -169,8 +171,9 @@ class AdditiveEstimator(Stateful):
                 layout = work._model.layout
             else:
                 seen = work._column_data(data)
-                layout = term_plan(work).place(seen, work._advice(trainer, data))
-                trainer = work._with_pairs(trainer, seen, layout, data.n_units)
+                advice = work._advice(trainer, data, response.loss)
+                layout = term_plan(work).place(seen, advice)
+                trainer = work._with_pairs(trainer, seen, layout, advice, data.n_units)
 
             # Code: the rows as the core reads them, within max_memory.
             plan = work._plan_memory(data, layout, response, trainer)
@@ -212,7 +215,7 @@ class AdditiveEstimator(Stateful):
         """Return the checked rows as numbers, and their response."""
         data = read_rows(self, given, columns=columns, numeric=recipe.loss.kind == "number")
         loss, y = recipe.loss.read(data.y, data.kept)
-        offset = check_offset(on_host(given.offset), len(y), loss.n_outputs)
+        offset = check_offset(on_host(given.offset), len(y), loss.n_offsets)
         if merges_copies:
             data = data.without_copies(y, offset)
         response = Response(loss, y, recipe.class_weight, offset).fitted(data.survey)
@@ -281,19 +284,26 @@ class AdditiveEstimator(Stateful):
         kept = {name: value for name, value in vars(self).items() if not _is_learned(name)}
         self.__dict__ = kept | learned
 
-    def _advice(self, trainer: Trainer, data: TrainingTable) -> Advice:
+    def _advice(self, trainer: Trainer, data: TrainingTable, loss: Loss) -> Advice:
         """Return the default numbers of pieces and of frequencies."""
         advice = trainer.advice(data.table, data.n_units)
+        if not loss.may_extrapolate:
+            advice = replace(advice, extrapolation=Extrapolation.CONSTANT)
         if getattr(self, "device", "cpu") == "cpu":
             return advice
         return replace(advice, n_frequencies=min(advice.n_frequencies, MOST_FUNCTIONS // 2))
 
     def _with_pairs(
-        self, trainer: Trainer, data: ColumnData, layout: Layout, n_units: float
+        self,
+        trainer: Trainer,
+        data: ColumnData,
+        layout: Layout,
+        advice: Advice,
+        n_units: float,
     ) -> Trainer:
         """Return the trainer of the surfaces that are asked for in addition to curves, if any."""
         request = getattr(self, "interactions", 0)
-        asked = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout))
+        asked = read_interactions(request, term_plan(self), data, HeldFeatures.of(layout), advice)
         if asked is None:
             return trainer
         if not isinstance(trainer, NewtonTrainer):
@@ -301,7 +311,10 @@ class AdditiveEstimator(Stateful):
                 f"{type(self).__name__} has no surfaces over pairs of features; AdditiveClassifier "
                 "and AdditiveRegressor have."
             )
-        return replace(trainer, asked=replace(asked, n_units=n_units))
+        varying = asked.varying
+        if trainer.merges_copies:  # smoothness is chosen
+            varying = tuple(map(in_parts, varying))
+        return replace(trainer, asked=replace(asked, n_units=n_units, varying=varying))
 
     def _column_data(self, data: TrainingTable) -> ColumnData:
         """Return the ranges, levels and weights of all columns, from which terms are placed."""
@@ -465,8 +478,11 @@ class AdditiveEstimator(Stateful):
             if not gaps or not _core.are_finite(out, n_threads):
                 column_ranges(self, table, gaps=gaps, n_threads=n_threads)  # names the value
             out = to_cupy_like(out, X)
-        known = None if offset is None else check_offset(on_host(offset), *out.shape)
-        return out if known is None else out + np.asarray(known.reshape(out.shape), like=out)
+        if offset is None:
+            return out
+        known = check_offset(on_host(offset), len(out), self._loss.n_offsets)
+        assert known is not None
+        return out + np.asarray(known.reshape(len(out), -1), like=out)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

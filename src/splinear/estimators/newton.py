@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from splinear.estimators.levels import fit_levels, without_slopes
 from splinear.estimators.trainer import Trained
+from splinear.losses import Quantile
 from splinear.losses.base import Loss
 from splinear.model.information import Information
 from splinear.model.layout import Layout
@@ -88,6 +90,10 @@ class NewtonTrainer:
         """Train all outputs for C, or choose the variances first."""
         if data.rows.is_here:  # the order takes little memory next to the solver's arrays
             data = data.with_rows(data.rows.holding_order())
+        if isinstance(data.loss, Quantile) and data.loss.n_problems > 1:
+            return fit_levels(self.fit, data, stopping, starts, has_pairs=self.asked is not None)
+        is_level = data.loss.exact is not data.loss  # of several quantiles
+        data = data.with_loss(data.loss.surrogate())
         with one_blas_thread():
             # Place: the variance of every term, and surfaces.
             if self.C is not None:
@@ -104,7 +110,7 @@ class NewtonTrainer:
                 proven = minimize_and_certify(
                     own.rows, total, _of_problem(own, onward), before.begins[k]
                 )
-                found = own.restored([replace(one, slopes=None) for one in proven])
+                found = own.restored(proven if is_level else without_slopes(proven))
                 if self.C is None:
                     edf = before.chosen[k].edf
                     if before.settled and not stopping.watch.in_haste:
@@ -115,6 +121,7 @@ class NewtonTrainer:
                     edfs.append(edf)
                 information += self._information(own, sums, found, onward)
                 results += found
+        data = data if is_level else data.with_loss(data.loss.exact)
         first, search = before.layouts[0], before.search
         return Trained(
             data.with_layout(first),
@@ -185,7 +192,7 @@ class NewtonTrainer:
         """Return what became of a search for pairs, given the layout of the model."""
         if search is None or self.asked is None:
             return None
-        return search.report(layout, len(self.asked.given))
+        return search.report(layout, len(self.asked.given) + len(self.asked.varying))
 
     def _information(
         self,
@@ -202,7 +209,12 @@ class NewtonTrainer:
         for total in sums:
             of_sum, models = models[: total.n_outputs], models[total.n_outputs :]
             objective = Objective.of(rows, total, stopping.n_threads)
-            at = objective.at(np.column_stack(stack(of_sum)), free=False)
+            if total.loss.exact is not total.loss and not stopping.watch.in_haste:
+                # Of a loss with a kink it is that of its surrogate, at the optimum of this one.
+                first = objective.begin(Start(*stack(of_sum)))
+                at = newton.last(newton.descend(first, stopping), stopping)
+            else:
+                at = objective.at(np.column_stack(stack(of_sum)), free=False)
             out.append(gather(at).as_of(data.rows.n_rows).in_units(data.loss.unit))
         return out
 
@@ -299,6 +311,7 @@ class NewtonTrainer:
         starts: list[Start] | None = None,
     ) -> list[list[Result]]:
         """Train all outputs for each C in turn."""
+        data = data.with_loss(data.loss.surrogate())
         Cs, rows = [float(C) for C in Cs], data.rows
         begins = _joint(data, None if starts is None else data.centered(starts))
         problems = zip(data.problem_by_problem(), data.sums(), begins, strict=True)

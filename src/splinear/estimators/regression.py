@@ -65,6 +65,7 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         Returns
         -------
         values : ndarray of shape (n_samples,)
+            Of several quantiles (n_samples, n_levels).
         """
         scores = self._scores(X, offset)  # raises NotFittedError if there is no model yet
         return self._loss.predict(scores)
@@ -73,6 +74,8 @@ class RegressionEstimator(RegressorMixin, AdditiveEstimator):
         self, X: Input, y: Input = None, sample_weight: Input = None, *, offset: Input = None
     ) -> float:
         """Return R^2, or D^2: the share of the target's variance or deviance that is explained.
+
+        For quantiles it is the share of the pinball loss that is saved.
 
         Parameters
         ----------

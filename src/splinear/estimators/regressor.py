@@ -24,6 +24,7 @@ from splinear.losses import (
     Loss,
     NegativeBinomial,
     Poisson,
+    Quantile,
     SquaredError,
     Tweedie,
 )
@@ -33,9 +34,11 @@ from splinear.terms.base import Term
 __all__ = ["AdditiveRegressor"]
 
 LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (SquaredError, Poisson, Gamma, Tweedie, NegativeBinomial)
+    loss.name: loss for loss in (SquaredError, Poisson, Gamma, Tweedie, NegativeBinomial, Quantile)
 }
-Name: TypeAlias = Literal["squared_error", "poisson", "gamma", "tweedie", "negative_binomial"]
+Name: TypeAlias = Literal[
+    "squared_error", "poisson", "gamma", "tweedie", "negative_binomial", "quantile"
+]
 
 
 class AdditiveRegressor(RegressionEstimator):
@@ -55,8 +58,8 @@ class AdditiveRegressor(RegressionEstimator):
     ----------
     curve, terms, interactions
         As in :class:`~splinear.AdditiveClassifier`.
-    loss : {"squared_error", "poisson", "gamma", "tweedie", "negative_binomial"} or Loss, \
-default="squared_error"
+    loss : {"squared_error", "poisson", "gamma", "tweedie", "negative_binomial", "quantile"} \
+or Loss, default="squared_error"
         An object of :mod:`splinear.losses`, or one's own; or the name of one with its default
         parameters. It is half the deviance of a row, in terms of the predicted mean mu:
 
@@ -74,11 +77,13 @@ default="squared_error"
           many are 0, and whose variance is proportional to mu^power (1.5 unless given).
         - "negative_binomial": :class:`~splinear.losses.NegativeBinomial`, mu = exp(f(x)), for
           counts whose variance is mu + mu^2 / theta; theta is estimated unless given.
+        - "quantile": :class:`~splinear.losses.Quantile`, the pinball loss, with f(x) the median of
+          y, or the quantile of another level, or quantiles of several levels, which never cross.
 
-        With all but the first, terms and `splinear.inspection` are in units of log mu, `predict`
-        returns mu, and `score` is D^2, the share of the deviance that is explained. The chosen
-        smoothness depends neither on the unit of y in "gamma" and "tweedie" nor on the unit of the
-        exposure in "poisson".
+        With all but the first and the last, terms and `splinear.inspection` are in units of log mu,
+        `predict` returns mu, and `score` is D^2, the share of the deviance that is explained. The
+        chosen smoothness depends neither on the unit of y in "gamma" and "tweedie" nor on the unit
+        of the exposure in "poisson".
     C : float or None, default=None
         None: the smoothness of each term is chosen from the data. A number weighs the losses
         against the penalties of all terms: a larger C fits the data more closely.
@@ -249,6 +254,12 @@ pair_search_, n_features_in_, feature_names_in_
         if kind == "observation" and not isinstance(self._loss, SquaredError):
             raise ValueError(
                 f'kind="observation" is for loss="squared_error"; the model has {self.loss!r}.'
+            )
+        if self._loss.n_outputs > 1:
+            raise ValueError(
+                "predict_interval is for one quantile; the model has those of the levels "
+                f"{self._loss.parameters()['level']}. Intervals between quantiles are columns of "
+                "predict."
             )
         ends = score_intervals(self, X, level, offset, observations=kind == "observation")
         return np.column_stack([self._loss.predict(scores) for scores in ends])

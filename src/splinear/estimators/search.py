@@ -223,8 +223,9 @@ class Setting:
             raise ValueError(f"PathSearchCV needs X in memory, or as a numpy.memmap; got {table}.")
         data, response = model._read(replace(given, X=table), recipe)
         columns = model._column_data(data)
-        layout = term_plan(model).place(columns, model._advice(trainer, data))
-        if model._with_pairs(trainer, columns, layout, data.n_units) is not trainer:
+        advice = model._advice(trainer, data, response.loss)
+        layout = term_plan(model).place(columns, advice)
+        if model._with_pairs(trainer, columns, layout, advice, data.n_units) is not trainer:
             raise ValueError(
                 "PathSearchCV compares models of curves, and the estimator asks for surfaces over "
                 "pairs of features. Set interactions=0 and leave pairs out of `terms`, or use "
@@ -485,6 +486,10 @@ class PathSearchCV(MetaEstimatorMixin, BaseEstimator):
                 raise ValueError(
                     f"PathSearchCV compares models under one loss, and {type(loss).__name__} "
                     f"estimates {', '.join(loss.parameters())} with each model; give it."
+                )
+            if loss.n_problems > 1 and loss.kind == "number":
+                raise ValueError(
+                    "PathSearchCV compares models of one quantile; give the loss a single level."
                 )
             if not found:
                 read, is_for_classes = setting.training, is_classifier(model)

@@ -78,6 +78,7 @@ def to_json(
 def as_dict(pieces: ModelPieces) -> Object:
     """Return a model as nested lists and dicts of text and numbers."""
     classes = pieces.classes
+    levels = {} if pieces.levels is None else {"levels": list(pieces.levels)}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -85,6 +86,7 @@ def as_dict(pieces: ModelPieces) -> Object:
         "task": pieces.task,
         "link": pieces.link,
         "classes": None if classes is None else [_plain(label, "class") for label in classes],
+        **levels,
         "features": [_feature(feature) for feature in pieces.features],
         "intercept": pieces.intercept.tolist(),
         "base": pieces.base.tolist(),

@@ -75,5 +75,6 @@ def _check(pieces: ModelPieces, dialect: str, reasons: int) -> None:
         raise ValueError(
             f"reasons must be from 0 to {n_terms}, the number of terms; got {reasons}."
         )
-    if reasons and pieces.task == "multilabel":
-        raise ValueError("reasons are those of one score, and the model has one per label.")
+    if reasons and (pieces.task == "multilabel" or pieces.levels is not None):
+        what = "level" if pieces.levels is not None else "label"
+        raise ValueError(f"reasons are those of one score, and the model has one per {what}.")

@@ -51,7 +51,7 @@ def _set_types(operator: Any) -> None:
     n_rows = operator.inputs[0].get_first_dimension()
     if pieces.task == "regression":
         check_input_and_output_numbers(operator, output_count_range=1)
-        operator.outputs[0].type.shape = [n_rows, 1]
+        operator.outputs[0].type.shape = [n_rows, pieces.n_outputs]
         return
     check_input_and_output_numbers(operator, output_count_range=2)
     assert pieces.classes is not None

@@ -64,7 +64,7 @@ class Outputs:
         return graph.add("Sigmoid", both)
 
     def mean(self) -> str:
-        """Return the predicted numbers, (N, 1), in double precision."""
+        """Return the predicted numbers, (N, n_outputs), in double precision."""
         graph = self.graph
         if self.pieces.link == "identity":
             return self.scores
@@ -203,7 +203,7 @@ def _outputs(
 
     n: list[str | int] = ["N"]
     if pieces.task == "regression":
-        give("prediction", found.mean(), n, 1)
+        give("prediction", found.mean(), *((n, 1) if one else ([*n, pieces.n_outputs], None)))
     else:
         labels = [*n, pieces.n_outputs] if pieces.task == "multilabel" else n
         label = _free("label", taken)

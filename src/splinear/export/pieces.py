@@ -370,6 +370,8 @@ class ModelPieces:
     intercept : ndarray of shape (n_outputs,)
     terms : tuple
         Curves in the order of the columns, then surfaces.
+    levels : tuple of float or None
+        Those of several quantiles, one per output; otherwise None.
     """
 
     estimator: str
@@ -379,6 +381,7 @@ class ModelPieces:
     features: tuple[Feature, ...]
     intercept: Floats
     terms: tuple[TermPieces, ...]
+    levels: tuple[float, ...] | None = None
 
     @property
     def n_outputs(self) -> int:

@@ -16,7 +16,7 @@ from splinear.export.pieces import (
     SurfaceTerm,
     TermPieces,
 )
-from splinear.inspection.naming import feature_names
+from splinear.inspection.naming import feature_names, labels_of
 from splinear.losses.base import Link, Task
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.terms.pair_group import Chain
@@ -46,6 +46,9 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
         features=tuple(_feature(model, j, name) for j, name in enumerate(names)),
         intercept=np.asarray(model.intercept_, dtype=np.float64),
         terms=tuple(terms),
+        levels=tuple(labels_of(model))
+        if task == "regression" and model._loss.n_outputs > 1
+        else None,
     )
 
 

@@ -143,6 +143,8 @@ class _Query:
     def returned(self) -> dict[str, str]:
         """Return the columns of scores, probabilities and predictions."""
         task, classes = self.pieces.task, self.pieces.classes
+        if self.pieces.levels is not None:
+            return {f"prediction_{level:g}": f"s{k}" for k, level in enumerate(self.pieces.levels)}
         if classes is None:
             return {"score": "s0", "prediction": self._mean()}
         if task == "binary":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -95,9 +96,14 @@ def _value(data: object, where: str) -> Input:
 
 
 def _numbers_of(loss: Loss) -> dict[str, Plain]:
-    return {
-        name: None if value is None else float(value) for name, value in loss.parameters().items()
-    }
+    return {name: _number(value) for name, value in loss.parameters().items()}
+
+
+def _number(value: Any) -> Plain:
+    """Return a number or None, or a list of numbers."""
+    if isinstance(value, tuple):
+        return [float(one) for one in value]
+    return None if value is None else float(value)
 
 
 def _loss(name: object, parameters: object, where: str) -> Loss:
@@ -107,10 +113,17 @@ def _loss(name: object, parameters: object, where: str) -> Loss:
     known = LOSSES[name]().parameters()
     if not isinstance(parameters, dict) or set(parameters) != set(known):
         raise refuse(where, f"the parameters {', '.join(known)}", parameters)
-    wrong = [own for own in parameters.values() if own is not None and type(own) is not float]
+    wrong = [own for own in parameters.values() if own is not None and not _are_numbers(own)]
     if wrong:
-        raise refuse(where, "a number or None", wrong[0])
-    return LOSSES[name](**parameters)
+        raise refuse(where, "a number, a list of numbers, or None", wrong[0])
+    try:
+        return LOSSES[name](**parameters)
+    except (ValueError, TypeError):
+        raise refuse(where, f"parameters of the loss {name}", parameters) from None
+
+
+def _are_numbers(value: object) -> bool:
+    return all(type(one) is float for one in (value if isinstance(value, list) else [value]))
 
 
 def made(kind: type[BaseEstimator], data: object, where: str) -> Input:

@@ -40,6 +40,7 @@ from splinear.inspection.naming import feature_index, feature_names, term_names
 from splinear.inspection.ranking import importances
 from splinear.inspection.reasons import Reason, Reasons
 from splinear.inspection.summary import Summary, concurvity, summary
+from splinear.inspection.varying import varying_band, varying_curve
 
 __all__ = [
     "Band",
@@ -63,4 +64,6 @@ __all__ = [
     "summary",
     "surface",
     "term_names",
+    "varying_band",
+    "varying_curve",
 ]

@@ -44,6 +44,7 @@ from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_la
 from splinear.model.curve_posterior import CurvePosterior
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.model.surface_posterior import SurfacePosterior
+from splinear.model.varying_posterior import VaryingPosterior
 from splinear.objective.running import one_blas_thread
 
 __all__ = [
@@ -336,7 +337,7 @@ def _largest(
 
 def posteriors_of_pair(
     model: AdditiveEstimator, pair: FittedPair, output: int
-) -> tuple[JointPosterior, list[tuple[float, SurfacePosterior]]]:
+) -> tuple[JointPosterior, list[tuple[float, SurfacePosterior | VaryingPosterior]]]:
     """Return the joint posterior, and the weighted independent posteriors of a surface.
 
     With several classes, the surface of a class minus the mean over classes is a weighted sum over
@@ -385,14 +386,14 @@ def surface_half_widths(
 
 
 def _simultaneous(
-    parts: list[tuple[float, SurfacePosterior]], level: float, n_left: float
+    parts: list[tuple[float, SurfacePosterior | VaryingPosterior]], level: float, n_left: float
 ) -> float:
     """Return the number of standard errors that contain a surface at all nodes with rows."""
     random, group = np.random.default_rng(SEED), parts[0][1].group
     deviations, variances = np.zeros((N_DRAWS, group.size)), np.zeros(group.size)
     for weight, own in parts:
         deviations += weight * own.draws(random.standard_normal(deviations.shape))
-        variances += weight**2 * np.maximum(own.covariances[:, 0], 0.0)
+        variances += weight**2 * np.maximum(own.node_variances, 0.0)
     reached = group.mass.ravel() > 0
     errors = np.sqrt(variances[reached])
     return _largest(deviations[:, reached], errors, level, n_left, random)

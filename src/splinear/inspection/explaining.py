@@ -21,7 +21,6 @@ from splinear._types import AnyArray, Floats, Input
 from splinear.estimators.base import AdditiveEstimator
 from splinear.estimators.intervals import score_errors
 from splinear.estimators.reading import read_as_given
-from splinear.estimators.regression import RegressionEstimator
 from splinear.inspection.adding import added, added_by_pairs, column_of
 from splinear.inspection.bands import curve_errors, has_band, surface_errors
 from splinear.inspection.curves import base_value, read_numbers
@@ -29,6 +28,7 @@ from splinear.inspection.explanation import Explanation
 from splinear.inspection.naming import (
     Output,
     feature_names,
+    labels_of,
     mean_of,
     names_of_classes,
     output_of,
@@ -159,10 +159,9 @@ def _probability(model: AdditiveEstimator, scores: Floats, output: Output) -> Fl
 
 
 def _targets(model: AdditiveEstimator, output: Output) -> tuple[object, ...]:
-    """Return the classes that are explained; none in regression."""
-    if isinstance(model, RegressionEstimator):
+    """Return the classes or levels that are explained; none for a single number."""
+    if not (labels := labels_of(model)):
         return ()
-    labels: list[object] = model.classes_.tolist()
     first = 1 if model._loss.task == "binary" else 0
     places = first + np.atleast_1d(np.arange(len(model.intercept_))[output])
     return tuple(labels[k] for k in places)

@@ -229,6 +229,8 @@ class Explanation:
     def _prediction(self, row: int) -> str:
         predicted = self.prediction[row]
         if np.ndim(predicted):
+            if predicted.dtype.kind == "f":  # several quantiles
+                return ", ".join(f"{value:.4g}" for value in predicted.tolist())
             return "labels " + (", ".join(map(str, np.flatnonzero(predicted))) or "none")
         return self.class_names.get(predicted, value_text(predicted))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ __all__ = [
     "check_listed",
     "feature_index",
     "feature_names",
+    "labels_of",
     "mean_of",
     "names_of_classes",
     "one_output",
@@ -168,14 +169,26 @@ def boolean_features(model: AdditiveEstimator, X: Input) -> frozenset[int]:
 def names_of_classes(
     model: AdditiveEstimator, class_names: Sequence[str] | None
 ) -> dict[object, str]:
-    """Return the name of each class, the user's or its label; empty in regression."""
+    """Return the name of each class, the user's or its label; empty for a number.
+
+    Several quantiles of a number have the names of their levels.
+    """
+    labels = labels_of(model)
     if isinstance(model, RegressionEstimator):
-        return {}
-    labels: list[object] = model.classes_.tolist()
+        return {level: f"quantile {level:.4g}" for level in labels}
     names = list(map(str, labels if class_names is None else class_names))
     if len(names) != len(labels):
         raise ValueError(f"class_names must have {len(labels)} entries; got {len(names)}.")
     return dict(zip(labels, names, strict=True))
+
+
+def labels_of(model: AdditiveEstimator) -> list[Any]:
+    """Return the classes, or the levels of several quantiles; none if a number is predicted."""
+    if isinstance(model, RegressionEstimator):
+        n = len(model.intercept_)
+        return [] if n == 1 else [model._loss.label(k) for k in range(n)]
+    labels: list[Any] = model.classes_.tolist()
+    return labels
 
 
 def score_unit(model: AdditiveEstimator, name: str) -> str:
@@ -207,10 +220,10 @@ def output_of(model: AdditiveEstimator, target: object) -> Output:
 
 
 def _place_of(model: AdditiveEstimator, target: object) -> int:
-    classes = getattr(model, "classes_", None)
-    if classes is None:
+    labels = labels_of(model)
+    if not labels:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
-    known: list[object] = classes.tolist()[-1:] if len(model.intercept_) == 1 else classes.tolist()
+    known = labels[-1:] if len(model.intercept_) == 1 else labels
     if target in known:
         return known.index(target)
     shown = _listed(known)
@@ -218,7 +231,8 @@ def _place_of(model: AdditiveEstimator, target: object) -> int:
         raise ValueError(
             f"target={target!r}, but a model of two classes has the curves of {shown} only."
         )
-    raise ValueError(f"There is no target {target!r}. The classes are {shown}.")
+    what = "levels" if isinstance(model, RegressionEstimator) else "classes"
+    raise ValueError(f"There is no target {target!r}. The {what} are {shown}.")
 
 
 def _listed(classes: list[object]) -> str:
@@ -234,5 +248,5 @@ def one_output(model: AdditiveEstimator, target: object, reason: str) -> int:
         return output[0]
     raise ValueError(
         f"target must be given {reason} and the model has several outputs: one of "
-        f"{_listed(model.classes_.tolist())}."
+        f"{_listed(labels_of(model))}."
     )

@@ -9,6 +9,7 @@ from splinear.losses.hinge import Hinge
 from splinear.losses.logistic import Logistic
 from splinear.losses.negative_binomial import NegativeBinomial
 from splinear.losses.poisson import Poisson
+from splinear.losses.quantile import Quantile
 from splinear.losses.softmax import Softmax
 from splinear.losses.squared_error import SquaredError
 from splinear.losses.squared_hinge import SquaredHinge
@@ -22,6 +23,7 @@ __all__ = [
     "Loss",
     "NegativeBinomial",
     "Poisson",
+    "Quantile",
     "Softmax",
     "SquaredError",
     "SquaredHinge",
@@ -38,6 +40,7 @@ LOSSES: dict[str, type[Loss]] = {
         Logistic,
         NegativeBinomial,
         Poisson,
+        Quantile,
         Softmax,
         SquaredError,
         SquaredHinge,

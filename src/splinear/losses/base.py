@@ -78,6 +78,8 @@ class Loss:
     likelihood : bool
         Whether it is a negative log-likelihood, up to a constant, for weights of 1. Otherwise the
         losses are divided by an estimated dispersion where smoothness is chosen.
+    predicts_mean : bool
+        Whether predictions are means of y, with which means observed can be compared.
     quadratic : bool
         Whether it equals its second-order Taylor series.
     tied : bool
@@ -119,6 +121,7 @@ class Loss:
     link: ClassVar[Link | None] = "identity"
     convex: bool = False
     likelihood: ClassVar[bool] = False
+    predicts_mean: ClassVar[bool] = True
     quadratic: ClassVar[bool] = False
     tied: ClassVar[bool] = False
     power: float | None = None
@@ -148,8 +151,18 @@ class Loss:
         """Number of scores per row."""
         return self.n_problems * self.n_scores
 
+    @property
+    def n_offsets(self) -> int:
+        """Number of offsets per row: one per score, unless all scores share one."""
+        return self.n_outputs
+
+    @property
+    def may_extrapolate(self) -> bool:
+        """Whether curves may continue as lines outside the training range unless asked to."""
+        return True
+
     def label(self, output: int) -> object:
-        """Return the class or label of an output; None if there is only one."""
+        """Return the class, label or level of an output; None if there is only one."""
         del output
         return None
 
@@ -212,7 +225,7 @@ class Loss:
 
         Multiplication by it is exact, and squares neither overflow nor underflow.
         """
-        if self.seen is None or self.link != "identity":
+        if self.seen is None or self.link != "identity" or self.seen.least == self.seen.most:
             return 1.0
         return power_of_two(np.array([self.seen.least, self.seen.most]) - self.center)
 
@@ -287,6 +300,31 @@ class Loss:
     def shift(self, y: AnyArray, f: Floats, cost: Floats) -> float | None:
         """Return the constant that minimizes sum c value(y, f + constant); None if no formula."""
         del y, f, cost
+        return None
+
+    # -- a kink ----------------------------------------------------------------------------------
+
+    def surrogate(self) -> Loss | None:
+        """Return a smooth loss for Newton's method, for a loss with a kink; otherwise None.
+
+        Its slopes are slopes of this loss at some score, and prove its gap. `value`, `gap` and
+        `shift` are all that is asked of this loss then.
+        """
+        return None
+
+    @property
+    def exact(self) -> Loss:
+        """The loss that is minimized: itself, or the loss with a kink if this is a surrogate."""
+        return self
+
+    @property
+    def resolution(self) -> float:
+        """The change of a score within which the slope of a surrogate changes completely."""
+        return np.inf
+
+    def narrowed(self, factor: float) -> Loss | None:
+        """Return a surrogate whose width is about `factor` times this one's; None if none is."""
+        del factor
         return None
 
     # -- parameters of its own -------------------------------------------------------------------

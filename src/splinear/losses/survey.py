@@ -23,6 +23,8 @@ class Survey:
         The extremes of y in rows with a positive weight.
     event : float
         The smallest positive product of y and the weight of one observation.
+    squares : float
+        The sum of the squared weights of all observations.
     """
 
     weight: float = 0.0
@@ -30,6 +32,7 @@ class Survey:
     least: float = np.inf
     most: float = -np.inf
     event: float = np.inf
+    squares: float = 0.0
 
     @classmethod
     def of(
@@ -46,9 +49,11 @@ class Survey:
         """
         if weights is None:
             weight, total, events = float(len(y)), float(y.sum()), y
+            squares = weight
         else:
             weight, total = float(weights.sum()), float(weights @ y)
-            events = y * (weights if counts is None else weights / np.maximum(counts, 1.0))
+            each = weights if counts is None else weights / np.maximum(counts, 1.0)
+            events, squares = y * each, float(weights @ each)
         used = y if kept is None else y[kept]
         return cls(
             weight,
@@ -56,6 +61,7 @@ class Survey:
             least=float(used.min(initial=np.inf)),
             most=float(used.max(initial=-np.inf)),
             event=float(events[events > 0.0].min(initial=np.inf)),
+            squares=squares,
         )
 
     def __add__(self, other: Survey) -> Survey:
@@ -66,9 +72,15 @@ class Survey:
             min(self.least, other.least),
             max(self.most, other.most),
             min(self.event, other.event),
+            self.squares + other.squares,
         )
 
     @property
     def mean(self) -> float:
         """The weighted mean of y."""
         return self.total / self.weight
+
+    @property
+    def n_effective(self) -> float:
+        """The number of observations of equal weight whose mean is as accurate."""
+        return self.weight / self.squares * self.weight if self.squares > 0.0 else 0.0

@@ -31,7 +31,9 @@ from splinear.model.factoring import freedom_alone, pair_variances
 from splinear.model.information import Information, Thinned, reached
 from splinear.model.surface_posterior import SurfacePosterior
 from splinear.model.term_block import TermBlock
+from splinear.model.varying_posterior import VaryingPosterior, curve_posteriors
 from splinear.terms.group import TermGroup
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["MOST_PARAMETERS", "JointPosterior", "is_too_large", "joint_posteriors"]
 
@@ -88,8 +90,14 @@ class JointPosterior:
             for curves, own in zip(self.model.layout.groups, of_output, strict=True):
                 if is_too_large(curves):
                     freedom += self.share * freedom_alone(curves, own)
-        for blocks in self.information.pair_blocks:
-            for group, own in zip(self.model.layout.pairs, blocks, strict=True):
+        for k, blocks in enumerate(self.information.pair_blocks):
+            for g, (group, own) in enumerate(zip(self.model.layout.pairs, blocks, strict=True)):
+                if isinstance(group, VaryingGroup):
+                    found = self._curves_of_varying[k].get(g)
+                    alone_freedom = freedom_alone(group.curve, group.blocks_of_curves(own))
+                    own_freedom = sum(curve.edf for curve in found) if found else alone_freedom
+                    freedom += self.share * own_freedom
+                    continue
                 alone = group.with_held(None)  # functions shared with a curve are counted there
                 share = 1.0 - alone.precision * pair_variances(alone, own)
                 freedom += self.share * float(np.clip(share, 0.0, 1.0)[alone.used].sum())
@@ -120,7 +128,9 @@ class JointPosterior:
         """Return the posterior of the curve of one term."""
         return self._curves[block.output][block.feature].under(self.noise)
 
-    def surface(self, pair: tuple[int, int], output: int) -> SurfacePosterior | None:
+    def surface(
+        self, pair: tuple[int, int], output: int
+    ) -> SurfacePosterior | VaryingPosterior | None:
         """Return the posterior of the surface over two features; None if there is none.
 
         Classes count as independent: variances of surfaces minus their mean over classes are sums
@@ -130,7 +140,9 @@ class JointPosterior:
             self._surfaces[pair, output] = self._make_surface(pair, output)
         return self._surfaces[pair, output]
 
-    def _make_surface(self, pair: tuple[int, int], output: int) -> SurfacePosterior | None:
+    def _make_surface(
+        self, pair: tuple[int, int], output: int
+    ) -> SurfacePosterior | VaryingPosterior | None:
         layout, k = self.model.layout, output - self.outputs[0]
         parameters = layout.split_pairs(self.model.parameters)
         no_curves = np.zeros((len(self.outputs), layout.n_of_curves))
@@ -138,6 +150,9 @@ class JointPosterior:
         for g, group in enumerate(layout.pairs):
             for p, features in enumerate(group.features):
                 if tuple(sorted(features.tolist())) == pair and group.used[p].any():
+                    if isinstance(group, VaryingGroup):
+                        curves = self._curves_of_varying[k].get(g)
+                        return VaryingPosterior(group, curves, self.noise) if curves else None
                     own = group.of_features(np.array([p])).with_held(None)
                     [table] = own.tables(parameters[g][output, [p]])
                     H = self.information.pair_blocks[k][g][p]
@@ -145,7 +160,26 @@ class JointPosterior:
         return None
 
     @cached_property
-    def _surfaces(self) -> dict[tuple[tuple[int, int], int], SurfacePosterior | None]:
+    def _curves_of_varying(self) -> list[dict[int, list[CurvePosterior]]]:
+        """The posteriors of varying coefficients, by output and group, unless too large."""
+        layout, n = self.model.layout, self.model.layout.n_of_curves
+        out: list[dict[int, list[CurvePosterior]]] = []
+        for k, output in enumerate(self.outputs):
+            flat = np.concatenate([np.zeros(n), self.information.pair_slopes[k]])
+            slopes = layout.split_pairs(flat)
+            parameters = layout.split_pairs(self.model.parameters[output])
+            own = {}
+            for g, group in enumerate(layout.pairs):
+                if isinstance(group, VaryingGroup) and not is_too_large(group.curve):
+                    bands = self.information.pair_blocks[k][g][0]
+                    own[g] = curve_posteriors(group, bands, parameters[g][0], slopes[g][0])
+            out.append(own)
+        return out
+
+    @cached_property
+    def _surfaces(
+        self,
+    ) -> dict[tuple[tuple[int, int], int], SurfacePosterior | VaryingPosterior | None]:
         """The surface posteriors computed so far."""
         return {}
 

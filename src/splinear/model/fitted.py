@@ -15,13 +15,12 @@ from splinear.model.additive import Model
 from splinear.model.layout import Layout
 from splinear.terms.basis import BSplineBasis
 from splinear.terms.group import Extrapolation, TermGroup
-from splinear.terms.pair_group import Chain, PairGroup, surfaces
-
-__all__ = ["FittedPair"]
+from splinear.terms.pair_group import Chain, PairGroup, interpolated, surfaces
+from splinear.terms.varying_group import VaryingGroup
 
 Fitted: TypeAlias = "FittedTerm | FittedPair"
 
-__all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms"]
+__all__ = ["Fitted", "FittedPair", "FittedTerm", "FittedTerms", "FittedVarying"]
 
 BLOCK = 8192  # values evaluated per batch, which bounds the memory of the basis
 
@@ -84,7 +83,61 @@ class FittedPair:
     def __repr__(self) -> str:
         edf = "" if np.isnan(self.edf) else f", edf={self.edf:.1f}"
         sizes = " x ".join(map(str, self.coef.shape[1:]))
-        return f"<Pair of {self.name!r}: {sizes}{edf}>"
+        return f"<{self.kind} of {self.name!r}: {sizes}{edf}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedVarying(FittedPair):
+    """A varying coefficient: a slope, or a curve, that depends on another feature.
+
+    It is a FittedPair whose surface is z f(x), with z centered, or one curve f(x) per level of z.
+    Its mean over the training rows is 0. What `coef` holds for a number z are the values at both
+    ends of its range.
+
+    Attributes
+    ----------
+    of, by : int
+        The positions in X of x and of z.
+    curves : ndarray of shape (n_outputs, n_curves, n_nodes)
+        The values of f at the nodes of x: the slope of z, in units of the score per unit of z, less
+        its mean over the training rows; or those of each level's curve, less its mean over the rows
+        of the level. If x had missing values, the last node stands for them. If z is a category and
+        had missing values, the last curve stands for them.
+    """
+
+    group: VaryingGroup
+    parameters: Floats  # (n_outputs, size)
+
+    kind = "Varying"
+
+    @property
+    def of(self) -> int:
+        """The position of x."""
+        return self.group.of_column
+
+    @property
+    def by(self) -> int:
+        """The position of z."""
+        return self.group.by_column
+
+    @cached_property
+    def curves(self) -> Floats:
+        """The values of the curves at the nodes of x."""
+        F = self.group.values_of_curves(self.parameters[:, None])
+        return np.asarray(F / self.group.unit)
+
+    @property
+    def levels_of_by(self) -> tuple[object, ...]:
+        """The levels of z; empty if it is a number."""
+        levels = self.levels[self.features.index(self.by)]
+        return () if levels is None else levels
+
+    def curves_at(self, x: AnyArray) -> Floats:
+        """Return the curves at values (n,) of x, (n, n_curves, n_outputs); see `curves`.
+
+        Levels are given by their positions; the result is 0 for an unseen one, and NaN is missing.
+        """
+        return interpolated(self.curves, self.group.chains[0][0].positions(x)).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +260,23 @@ class FittedTerm:
     def _size(self) -> int:
         return int(self.coef.shape[1])
 
+    @classmethod
+    def of_curves(cls, term: FittedVarying, output: int) -> FittedTerm:
+        """Return the curves of a varying coefficient as the outputs of a term of `of` alone."""
+        one, F = term.group.curve.of_features(np.array([0])), term.curves[output]
+        none = np.zeros(len(F))
+        return cls(
+            kind=term.kind,
+            features=(term.of,),
+            name=term.name,
+            at_missing=F[:, -1] if one.has_gaps else none,
+            mean=none,
+            smoothness=term.smoothness,
+            edf=term.edf,
+            group=one,
+            table=F[:, : one.size],
+        )
+
 
 class FittedTerms(Sequence[Fitted]):
     """The terms of a model: curves in the order of the columns, then surfaces.
@@ -322,17 +392,19 @@ class FittedTerms(Sequence[Fitted]):
         if chains[0].feature != j:
             chains, coef = chains[::-1], np.swapaxes(coef, 1, 2)
         of = None if self.group_edf is None else self.group_edf[len(self._model.layout.groups) + g]
-        return FittedPair(
-            features=(j, other),
-            name=f"{self._name(j)} \N{MULTIPLICATION SIGN} {self._name(other)}",
-            coef=_read_only(coef),
-            smoothness=_of_problems([float(own.pairs[g].variance[k]) for own in self._layouts]),
-            edf=float("nan") if of is None else float(of[k]),
-            chains=chains,
-            levels=(self._levels(j), self._levels(other)),
-            group=one,
-            table=_read_only(table),
-        )
+        found = {
+            "features": (j, other),
+            "name": f"{self._name(j)} \N{MULTIPLICATION SIGN} {self._name(other)}",
+            "coef": _read_only(coef),
+            "smoothness": _of_problems([float(own.pairs[g].variance[k]) for own in self._layouts]),
+            "edf": float("nan") if of is None else float(of[k]),
+            "chains": chains,
+            "levels": (self._levels(j), self._levels(other)),
+            "table": _read_only(table),
+        }
+        if isinstance(one, VaryingGroup):
+            return FittedVarying(**found, group=one, parameters=_read_only(part[:, k]))
+        return FittedPair(**found, group=one)
 
     @property
     def _layouts(self) -> tuple[Layout, ...]:

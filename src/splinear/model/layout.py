@@ -247,9 +247,7 @@ class Layout:
         curves = zip(self.groups, other.groups, strict=True)
         surfaces = zip(self.pairs, other.pairs, strict=True)
         own = self.with_groups([replace(group, mean=like.mean) for group, like in curves])
-        return own.with_pairs(
-            [like.with_variance(pair.variance, pair.edges) for pair, like in surfaces]
-        )
+        return own.with_pairs([like.with_prior_of(pair) for pair, like in surfaces])
 
     def without_forms(self) -> Layout:
         """Return the layout without shape constraints."""

@@ -17,6 +17,7 @@ from splinear.terms.fourier import Fourier
 from splinear.terms.group import TermGroup
 from splinear.terms.pair import Pair
 from splinear.terms.spline import Spline
+from splinear.terms.varying import Varying
 
 __all__ = ["FeaturePair", "TermPlan", "check_curve", "check_terms"]
 
@@ -38,6 +39,8 @@ class TermPlan:
         Names of the columns.
     pairs : dict of (int, int) to Pair
         Surfaces that `terms` names.
+    varying : dict of (int, int) to Varying
+        Varying coefficients that `terms` names, by the positions of `of` and `by`.
     """
 
     curve: Term
@@ -45,6 +48,7 @@ class TermPlan:
     n_features: int
     names: list[object] | None = None
     pairs: dict[FeaturePair, Pair] = field(default_factory=dict)
+    varying: dict[tuple[int, int], Varying] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -56,8 +60,8 @@ class TermPlan:
     ) -> TermPlan:
         """Check the parameters `curve` and `terms` against the columns of a table."""
         checked = Spline() if curve is None else curve
-        if isinstance(checked, Pair):
-            raise ValueError(_for_two("curve"))
+        if isinstance(checked, Pair | Varying):
+            raise ValueError(_for_two("curve", checked))
         if isinstance(checked, Category):
             raise ValueError(
                 "curve is the term of numeric features; Category is for categories. Use "
@@ -83,17 +87,27 @@ class TermPlan:
 
     def with_pairs(self, terms: Mapping[object, object]) -> TermPlan:
         """Return the plan with the terms of pairs of features."""
-        pairs: dict[FeaturePair, Pair] = {}
+        found: dict[FeaturePair, tuple[FeaturePair, Pair | Varying]] = {}
         for key, term in terms.items():
             where = f"terms[{key!r}]"
-            at = self.pair_position(key, where)
-            if at in pairs:
+            of, by = self.two_positions(key, where)
+            at = min(of, by), max(of, by)
+            if at in found:
                 raise ValueError(f"terms names the pair {at} twice.")
-            pairs[at] = _checked_pair(term, where)
-        return replace(self, pairs=pairs)
+            found[at] = (of, by), _checked_pair(term, where)
+        return replace(
+            self,
+            pairs={at: term for at, (_, term) in found.items() if isinstance(term, Pair)},
+            varying={at: term for at, term in found.values() if isinstance(term, Varying)},
+        )
 
     def pair_position(self, key: object, where: str) -> FeaturePair:
         """Return the ascending positions of two features given by names or positions."""
+        j, k = self.two_positions(key, where)
+        return min(j, k), max(j, k)
+
+    def two_positions(self, key: object, where: str) -> tuple[int, int]:
+        """Return the positions of two features given by names or positions, in their order."""
         if not isinstance(key, Sequence | np.ndarray) or isinstance(key, str) or len(key) != 2:
             raise ValueError(f"{where}: expected two features; got {key!r}.")
         refusal = f"{where} names a feature of the pair {key!r} that is not there"
@@ -105,7 +119,7 @@ class TermPlan:
                 f"{where}: a feature of the pair {key!r} is dropped by `terms`; a pair needs the "
                 "curves of both its features."
             )
-        return min(j, k), max(j, k)
+        return j, k
 
     @property
     def categories(self) -> set[int]:
@@ -200,17 +214,17 @@ def check_terms(terms: object, owner: str) -> None:
             _checked(term, f"terms[{key!r}]")
 
 
-def _checked_pair(term: object, where: str) -> Pair:
-    if not isinstance(term, Pair):
-        hint = _hint(term) if term is Pair else ""
-        raise InvalidParameterError(f"{where} must be a Pair(); got {term!r}.{hint}")
+def _checked_pair(term: object, where: str) -> Pair | Varying:
+    if not isinstance(term, Pair | Varying):
+        hint = _hint(term) if term is Pair or term is Varying else ""
+        raise InvalidParameterError(f"{where} must be a Pair() or a Varying(); got {term!r}.{hint}")
     term.check()
     return term
 
 
 def _checked(term: object, where: str) -> Term:
-    if isinstance(term, Pair):
-        raise ValueError(_for_two(where))
+    if isinstance(term, Pair | Varying):
+        raise ValueError(_for_two(where, term))
     if not isinstance(term, Term):
         raise InvalidParameterError(
             f"{where} must be a term such as Spline(), Linear() or Category(), or 'drop'; got "
@@ -220,8 +234,9 @@ def _checked(term: object, where: str) -> Term:
     return term
 
 
-def _for_two(where: str) -> str:
-    return f"{where}: Pair is for two features. Use terms={{(a, b): Pair()}}."
+def _for_two(where: str, term: Term) -> str:
+    name = type(term).__name__
+    return f"{where}: {name} is for two features. Use terms={{(a, b): {name}()}}."
 
 
 def _hint(found: object) -> str:

@@ -98,6 +98,11 @@ class SurfacePosterior:
         slope = (more - less) / (2.0 * STEP)
         return np.asarray(self.noise * (now + (1.0 - self.kappa) * slope))
 
+    @property
+    def node_variances(self) -> Floats:
+        """The variances of the values at the nodes, (size,)."""
+        return np.asarray(self.covariances[:, 0])
+
     def _centered(self, c: float) -> Floats:
         """Return the bands of P V P', (size, 5), with the penalty multiplied by c."""
         factor, m1, size = self._factor(c), self.group.n_nodes[0], self.group.size

@@ -6,7 +6,7 @@ their coupling to the intercept, and `SurfaceBlocks` those of surfaces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -21,6 +21,7 @@ from splinear.objective.space import Space
 from splinear.objective.watch import Watch
 from splinear.terms.group import TermGroup
 from splinear.terms.pair_group import PairGroup
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["Arrow", "SurfaceBlocks", "band_products", "factored", "penalized_bands"]
 
@@ -150,16 +151,42 @@ class SurfaceBlocks:
     def __init__(self, layout: Layout, blocks: Sequence[Floats]) -> None:
         self.layout = layout
         pairs = zip(layout.pairs, blocks, strict=True)
-        self.factors = [factored_surfaces(group, own) for group, own in pairs]
+        self._solve = [_solver(group, own) for group, own in pairs]
 
     def solve(self, r: Floats) -> Floats:
         """Return the surfaces' part of flat vectors (..., n_parameters) times the inverse."""
-        parts = zip(self.layout.pairs, self.factors, self.layout.split_pairs(r), strict=True)
-        solved = [_solved(group, factor, part) for group, factor, part in parts]
-        return self.layout.join(solved)
+        parts = zip(self._solve, self.layout.split_pairs(r), strict=True)
+        return self.layout.join([solve(part) for solve, part in parts])
 
 
-def _solved(group: PairGroup, factor: Floats, part: Floats) -> Floats:
-    flat = group.scatter(part).reshape(-1, group.n_pairs * group.size)
-    y = dpbtrs(factor, flat.T, lower=1)[0].T.reshape(part.shape)
-    return np.where(group.used, group.from_tables(y) + group.soften_shared(part), 0.0)
+def _solver(group: PairGroup, blocks: Floats) -> Callable[[Floats], Floats]:
+    """Return a function that multiplies a group's part of flat vectors by the inverse."""
+    if isinstance(group, VaryingGroup):
+        return _solver_of_curves(group, blocks)
+    factor = factored_surfaces(group, blocks)
+
+    def solve(part: Floats) -> Floats:
+        flat = group.scatter(part).reshape(-1, group.n_pairs * group.size)
+        y = dpbtrs(factor, flat.T, lower=1)[0].T.reshape(part.shape)
+        return np.where(group.used, group.from_tables(y) + group.soften_shared(part), 0.0)
+
+    return solve
+
+
+def _solver_of_curves(group: VaryingGroup, blocks: Floats) -> Callable[[Floats], Floats]:
+    """Return the same for varying coefficients, curve by curve, with their levels integrated out.
+
+    These are left to other terms, as those of curves are to the intercept.
+    """
+    own = group.blocks_of_curves(blocks)
+    u = group.ties_of_curves(own)
+    factor = factored(group.curve, own, u, 1.0, 0.0, 1)
+
+    def solve(part: Floats) -> Floats:
+        r = group.curves_of(part)
+        flat = np.ascontiguousarray(r).reshape(-1, r.shape[-1] * r.shape[-2])
+        padded = np.column_stack([flat, np.zeros(len(flat))])
+        found: Floats = _core.solve_arrow([factor], 1.0, padded, 1)[:, :-1]
+        return np.where(group.used, group.from_curves(found.reshape(r.shape)), 0.0)
+
+    return solve

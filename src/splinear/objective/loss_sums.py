@@ -7,7 +7,7 @@ margins, which the core computes if it has the loss.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ __all__ = [
     "Separable",
     "Summed",
     "constant_of",
+    "exact_value",
     "missing_curvature",
     "renewed",
 ]
@@ -41,6 +42,9 @@ ROUNDING = 1e-12  # tolerance for probabilities
 STEP = 2**14  # rows per batch
 LEAST_EVENT = 1e-3  # relative to the mean weight: a smaller event is not typical
 FARTHEST = 40.0  # largest shift: the intercept of a class without rows would go to infinity
+
+
+LikenedSum = TypeVar("LikenedSum", bound="Likened")
 
 
 class LossSum(Protocol):
@@ -116,6 +120,17 @@ class LossSum(Protocol):
         """Return the constants (n_outputs,) that minimize the sum when added to F."""
         ...
 
+    def exact(self, F: Floats, R: Floats) -> tuple[float, float]:
+        """Return the sum of the losses themselves and their gap to R, `value` and `gap`.
+
+        They differ from these for losses with a kink, of which the sum is of smooth surrogates.
+        """
+        ...
+
+    def by(self, loss: Loss) -> LossSum:
+        """Return the same sum of a loss with other parameters."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Likened:
@@ -152,6 +167,10 @@ class Likened:
     def bias(self) -> float | None:
         """B of penalized intercepts; None if they are free."""
         return self.like.bias
+
+    def by(self: LikenedSum, loss: Loss) -> LikenedSum:
+        """Return the same sum of a loss with other parameters."""
+        return replace(self, like=self.like.by(loss))
 
 
 def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature) -> Floats:
@@ -320,6 +339,15 @@ class Separable:
         """Return the sums from which the dispersion follows."""
         return _scatter(self, F)
 
+    def exact(self, F: Floats, R: Floats) -> tuple[float, float]:
+        """Return the sum and its gap to R."""
+        return self.value(F), self.gap(F, R)
+
+    def by(self, loss: Loss) -> Separable:
+        """Return the same sum of a loss with other parameters."""
+        assert isinstance(loss, MarginLoss)
+        return replace(self, problem=replace(self.problem, loss=loss), _known={})
+
 
 @dataclass(frozen=True, eq=False)
 class Summed:
@@ -447,6 +475,7 @@ class Summed:
     def _root(self, F: Floats) -> float:
         """Return the constant at which the slopes sum to 0, by Newton steps between bounds."""
         low, high, shift, last = -np.inf, np.inf, 0.0, 1.0
+        enough = LAST_SHIFT * min(1.0, self.loss.resolution / self.loss.unit)
         for _ in range(MAX_SHIFTS):
             _, slopes, bends = self.loss.evaluate(self.y, self._scores(F + shift), self.cost)
             unit = self.loss.unit
@@ -458,14 +487,30 @@ class Summed:
             step = float(np.clip(step, -2.0 * last, 2.0 * last))
             if not low < shift + step < high:
                 step = 0.5 * (low + high) - shift
-            shift, last = shift + step, max(abs(step), LAST_SHIFT)
-            if abs(step) <= LAST_SHIFT * max(1.0, abs(shift)) or abs(shift) > FARTHEST:
+            shift, last = shift + step, max(abs(step), enough)
+            if abs(step) <= enough * max(1.0, abs(shift)) or abs(shift) > FARTHEST:
                 break
         return shift
 
     def scatter(self, F: Floats) -> Scatter:
         """Return the sums from which the dispersion follows."""
         return _scatter(self, F)
+
+    def exact(self, F: Floats, R: Floats) -> tuple[float, float]:
+        """Return the sum of the losses themselves, and its gap to R."""
+        if self.loss.exact is self.loss:
+            return self.value(F), self.gap(F, R)
+        return exact_value(self, F), self.by(self.loss.exact).gap(F, R)
+
+    def by(self, loss: Loss) -> Summed:
+        """Return the same sum of a loss with other parameters."""
+        return replace(self, loss=loss, _known=[])
+
+
+def exact_value(total: LossSum, F: Floats) -> float:
+    """Return the sum of the losses themselves, also if those of `total` are surrogates."""
+    loss = total.loss
+    return total.value(F) if loss.exact is loss else float(total.by(loss.exact).each(F).sum())
 
 
 def constant_of(total: LossSum) -> float:
@@ -479,11 +524,10 @@ def constant_of(total: LossSum) -> float:
 
 def renewed(total: LossSum, F: Floats, dispersion: float, edf: float) -> LossSum:
     """Return the sum with the parameters of the loss that fit a model with scores F best."""
-    if isinstance(total, Likened):  # on a GPU
-        return replace(total, like=renewed(total.like, np.asarray(F), dispersion, edf))
-    assert isinstance(total, Summed)  # no loss of margins has parameters to estimate
-    cost, scores = total.cost / dispersion, total._scores(F)
-    return replace(total, loss=total.loss.renewed(total.y, scores, cost, edf), _known=[])
+    like = total.like if isinstance(total, Likened) else total  # on a GPU
+    assert isinstance(like, Summed)  # no loss of margins has parameters to estimate
+    cost, scores = like.cost / dispersion, like._scores(np.asarray(F))
+    return total.by(like.loss.renewed(like.y, scores, cost, edf))
 
 
 def _typical_weight(total: Separable | Summed) -> float:

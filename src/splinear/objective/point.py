@@ -180,6 +180,30 @@ class Point:
         sums = self.space.sums(duals)
         return gap + self.space.gap(self.penalty_gradient + sums, self.theta)
 
+    def settled(self) -> Point:
+        """Return the point with the intercepts that are best for the losses themselves.
+
+        The slopes at this point are its proof.
+        """
+        R = self.total.gradient(self.F) if self.proof is None else self.proof
+        shift = self.total.by(self.total.loss.exact).best_shift(self.F)
+        theta, F = self.space.shifted(self.theta, shift), self.F + shift[:, None]
+        other = Point(self.objective, theta, F, free=False)
+        other.proof, other.n_iter = R, self.n_iter
+        return other
+
+    def exactly(self) -> tuple[float, float, float]:
+        """Return the objective of the losses themselves, its gap, and what smoothing adds to it.
+
+        They differ from `value` and `gap` if the losses are surrogates; the third is the losses'
+        part of the gap.
+        """
+        R = self.total.gradient(self.F) if self.proof is None else self.proof
+        losses, gap = self.total.exact(self.F, R)
+        model = self.space.gap(self.penalty_gradient + self.space.sums(R), self.theta)
+        value = 0.5 * dot(self.theta, self.penalty_gradient) + losses
+        return value, gap + model, gap
+
     # -- derivatives of the losses ---------------------------------------------------------------
 
     @cached_property
@@ -243,14 +267,18 @@ class Point:
         """Return the models of all outputs, with their certificate."""
         coef = self.space.layout.extended(self.parameters)
         slopes = self.total.gradient(self.F) if self.proof is None else self.proof
-        converged = self.is_converged(tol)
+        value, gap, converged = self.value, self.gap, self.is_converged(tol)
+        if self.total.loss.exact is not self.total.loss:
+            value, gap, _ = self.exactly()
+            tilt = np.abs(self.space.totals(slopes)) @ np.abs(self.total.best_shift(self.F))
+            converged = value == 0.0 or bool(gap <= tol * value and tilt <= tol * value)
         return [
             Result(
                 coef=coef[k],
                 intercept=float(self.theta[k, -1]),
-                primal=self.value,
-                dual=self.value - self.gap,
-                gap=self.relative_gap,
+                primal=value,
+                dual=value - gap,
+                gap=gap / value if value != 0.0 else 0.0,
                 n_iter=self.n_iter,
                 converged=converged,
                 certified=converged,

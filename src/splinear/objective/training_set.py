@@ -199,7 +199,7 @@ class Response:
     @property
     def unexplained(self) -> AnyArray:
         """The numbers y less the offset, if scores are in their unit; otherwise y."""
-        is_in_unit = self.loss.link == "identity" and self.loss.n_outputs == 1
+        is_in_unit = self.loss.link == "identity" and self.loss.n_offsets == 1
         return self.y if self.offset is None or not is_in_unit else self.y - self.offset
 
     def with_loss(self, loss: Loss) -> Response:

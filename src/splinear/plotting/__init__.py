@@ -6,6 +6,7 @@ from splinear.plotting.display import CurvesDisplay
 from splinear.plotting.pair_display import PairDisplay
 from splinear.plotting.style import DOWN, FAINT, INK, MUTED, UP
 from splinear.plotting.surfaces import Side, Surface
+from splinear.plotting.varying_display import VaryingDisplay
 
 __all__ = [
     "DOWN",
@@ -19,5 +20,6 @@ __all__ = [
     "PairDisplay",
     "Side",
     "Surface",
+    "VaryingDisplay",
     "Words",
 ]

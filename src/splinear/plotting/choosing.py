@@ -19,6 +19,7 @@ from splinear.inspection.naming import (
     boolean_features,
     check_listed,
     feature_index,
+    labels_of,
     output_of,
     pair_of,
 )
@@ -105,7 +106,7 @@ def choose_classes(
     if target is not None or n_outputs <= len(LINES) or not chosen:
         return target, 0
     heights = [_at_nodes(each.term) for each in chosen]
-    classes: list[object] = estimator.classes_.tolist()
+    classes = labels_of(estimator)
     return [classes[k] for k in widest_outputs(heights, len(LINES))], n_outputs - len(LINES)
 
 

@@ -67,7 +67,7 @@ def words_of(
     n_hidden: int = 0,
 ) -> Words:
     """Say what the curves and surfaces of a model mean; `n_hidden` classes are not drawn."""
-    if isinstance(estimator, RegressionEstimator):
+    if isinstance(estimator, RegressionEstimator) and len(estimator.intercept_) == 1:
         mean = mean_of(estimator, target_name)
         axis = f"factor on the mean of {mean}" if mean else f"effect on {target_name}"
         up, down = f"raises {target_name}", f"lowers {target_name}"
@@ -85,7 +85,8 @@ def words_of(
             f"target names {len(chosen)} classes, but a panel has at most {len(LINES)} lines: name "
             f"fewer, or none for the {len(LINES)} classes that matter most."
         )
-    axis = _effect(estimator, "each class")
+    is_number = isinstance(estimator, RegressionEstimator)
+    axis = _effect(estimator, f"quantiles of {target_name}" if is_number else "each class")
     return Words(lines=tuple(chosen), axis=axis, n_hidden=n_hidden)
 
 

@@ -48,6 +48,10 @@ def _of_numbers(scored: Scored) -> list[Measure]:
     y, w, predicted = scored.y, scored.weights, scored.prediction
     base = np.full(len(y), np.average(y, weights=w))
     found: list[Measure] = []
+    if not scored.loss.predicts_mean:
+        below = percent(float(np.average(y <= predicted, weights=w)))
+        hint = "of the targets are at most as large as predicted"
+        return [*_deviances(y, predicted, w, scored.loss), Measure("Share below", below, "", hint)]
     if scored.loss.power != 0.0:
         found += _deviances(y, predicted, w, scored.loss)
     elif len(y) > 1 and np.ptp(y) > 0:

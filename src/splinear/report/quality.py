@@ -236,18 +236,24 @@ def _calibration_table(found: list[Calibration], *, is_share: bool) -> Numbers:
 
 
 def _of_numbers(scored: Scored, target_name: str) -> list[Figure]:
-    left, [groups] = residuals(scored), calibration(scored)
+    left = residuals(scored)
     table = tuple(
         (number(float(p)), *(number(float(value)) for value in row))
         for p, row in zip(left.predicted, left.quantiles, strict=True)
     )
+    out = []
+    if scored.loss.predicts_mean:
+        [groups] = calibration(scored)
+        out.append(
+            Figure(
+                "Observed and predicted",
+                "Groups of rows with similar predictions, with 95 % intervals of the means.",
+                draw_calibration([groups], "Means observed, by means predicted.", is_share=False),
+                _calibration_table([groups], is_share=False),
+            )
+        )
     return [
-        Figure(
-            "Observed and predicted",
-            "Groups of rows with similar predictions, with 95 % intervals of the means.",
-            draw_calibration([groups], "Means observed, by means predicted.", is_share=False),
-            _calibration_table([groups], is_share=False),
-        ),
+        *out,
         Figure(
             "Residuals by prediction",
             "The line is the median; bands hold half and nine tenths of the rows.",

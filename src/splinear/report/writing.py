@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from splinear._types import Input
 from splinear._writing import write as write_file
 from splinear.estimators.reading import Given
+from splinear.estimators.regression import RegressionEstimator
 from splinear.inspection.resolving import FittedModel, has_threshold, resolve
 from splinear.report.content import Content, read_content
 from splinear.report.page import render
@@ -87,6 +88,11 @@ def write(
         raise ValueError("y_test, sample_weight and offset belong to test rows: give X_test, too.")
     _refuse_threshold(model)
     estimator, X = resolve(model, X_test)
+    if isinstance(estimator, RegressionEstimator) and len(estimator.intercept_) > 1:
+        raise ValueError(
+            "A report is about one number, and the model predicts several quantiles. Fit "
+            "Quantile(level) for the one to report."
+        )
     if X is not None:  # a table that was opened is read again, but not opened
         table = open_table(X, type(estimator).__name__)
         X, y_test = open_target(table, y_test, getattr(estimator, "classes_", ()))

@@ -74,6 +74,12 @@ SAMPLE_GROWTH, GROW_ABOVE = 4, 0.5
 FEW_PRODUCTS = 12  # up to this many in a step, the preconditioner is reused for the next one
 WORTH_SOLVING = 8  # forming and factoring the whole Hessian may cost as much as this many products
 
+# Surrogates of losses with a kink: shares of the tolerance for their own gap and for what smoothing
+# costs; how far a width is reduced at a time; how well wide ones are solved, relative to that cost.
+OF_SURROGATE, OF_SMOOTHING = 0.4, 0.3
+NARROWEST, AT_MOST = 0.125, 0.5
+SMOOTHED_ENOUGH, FIRST_TOL = 0.5, 0.1
+
 # How far the next start extrapolates the last change of the model, which is measured relative to
 # the change of log C. Models change less and less, so not all the way.
 REACH = 0.5
@@ -93,8 +99,41 @@ def solve(
     and the number of steps are those of all outputs together.
     """
     first = Objective.of(rows, total, stopping.n_threads).begin(start)
+    if total.loss.exact is not total.loss:
+        return _narrowing(first, stopping, preconditioner)
     found = last(descend(first, stopping, preconditioner), stopping)
     return found.results(stopping.tol)
+
+
+def _narrowing(at: Point, stopping: Stopping, preconditioner: Preconditioner) -> list[Result]:
+    """Minimize losses with a kink through surrogates that become narrower; see `Loss.surrogate`.
+
+    The slopes of a surrogate are feasible for the losses themselves. So every point has a gap of
+    these: that of the surrogate, and what smoothing costs, which is what a smaller width reduces.
+    """
+    tol = stopping.tol
+    while True:
+        value, gap, smoothing = at.exactly()
+        own = max(OF_SURROGATE * tol, SMOOTHED_ENOUGH * smoothing / value if value > 0.0 else 0.0)
+        watch = stopping.watch.after(at.n_iter)
+        left = replace(stopping, tol=min(own, FIRST_TOL), watch=watch)
+        left = replace(left, max_iter=max(1, stopping.max_iter - at.n_iter))
+        n_before, at.n_iter = at.n_iter, 0
+        at = last(descend(at, left, preconditioner), left)
+        at.n_iter += n_before
+        found = at.settled()
+        value, gap, smoothing = found.exactly()
+        is_over = stopping.watch.reason is not None or at.n_iter >= stopping.max_iter
+        if gap <= tol * value or is_over:
+            break
+        aim = OF_SMOOTHING * tol * value
+        factor = np.sqrt(aim / smoothing) if smoothing > aim else AT_MOST
+        narrower = at.total.loss.narrowed(float(np.clip(factor, NARROWEST, AT_MOST)))
+        if narrower is None:
+            break
+        n_iter, at = at.n_iter, at.by(at.total.by(narrower))
+        at.n_iter = n_iter
+    return found.results(tol)
 
 
 def last(states: Iterator[Point], stopping: Stopping) -> Point:

@@ -9,6 +9,7 @@ term               feature             what it adds
 :class:`Linear`    a number            a slope
 :class:`Category`  a category          an effect per level
 :class:`Pair`      two features        a surface
+:class:`Varying`   two features        a slope of one that varies with the other
 =================  ==================  ===================================================
 """
 
@@ -18,5 +19,6 @@ from splinear.terms.fourier import Fourier
 from splinear.terms.hermite import Hermite, Linear
 from splinear.terms.pair import Pair
 from splinear.terms.spline import Spline
+from splinear.terms.varying import Varying
 
-__all__ = ["Category", "Fourier", "Hermite", "Linear", "Pair", "Spline", "Term"]
+__all__ = ["Category", "Fourier", "Hermite", "Linear", "Pair", "Spline", "Term", "Varying"]

@@ -25,6 +25,7 @@ __all__ = [
     "Chain",
     "PairGroup",
     "chains_of",
+    "interpolated",
     "numbered_surfaces",
     "split_blocks",
     "surfaces",
@@ -399,6 +400,14 @@ class PairGroup:
         """Return the group with other variances t_p and edge weights."""
         return self._changed(variance=bounded(variance), edges=edges)
 
+    def with_mass(self, mass: Floats) -> PairGroup:
+        """Return the group with the weights N of the training rows at all nodes."""
+        return replace(self, mass=mass)
+
+    def with_prior_of(self, other: PairGroup) -> PairGroup:
+        """Return the group with the variances and edge weights of another one of its kind."""
+        return self.with_variance(other.variance, other.edges)
+
     def with_deviation(self, deviation: Floats) -> PairGroup:
         """Return the group with the standard deviations of its fitted surfaces."""
         return self._changed(deviation=deviation)
@@ -419,6 +428,15 @@ class PairGroup:
         if "_inverse" in self.__dict__:  # expensive, and depends on `mass` only
             out.__dict__["_inverse"] = self._inverse
         return out
+
+
+def interpolated(nodes: Floats, positions: Floats) -> Floats:
+    """Return functions with values (..., n_nodes) at positions (n,), (..., n); 0 where unknown."""
+    k = np.clip(positions.astype(np.intp), 0, max(nodes.shape[-1] - 2, 0))
+    after = np.minimum(k + 1, nodes.shape[-1] - 1)
+    share = positions - k
+    values = (1.0 - share) * nodes[..., k] + share * nodes[..., after]
+    return np.where(positions >= 0, values, 0.0)
 
 
 def chains_of(groups: Sequence[PairGroup]) -> tuple[Chain, ...]:

@@ -37,7 +37,11 @@ def loss_plain(loss: Loss) -> Plain:
     if isinstance(loss, ClassLoss):
         classes = value_plain(loss.known_classes, "classes_")
         return {"name": loss.name, "classes": classes, "has_labels": bool(loss.has_labels)}
-    return {"name": loss.name, **{k: float(v) for k, v in loss.parameters().items()}}
+    numbers: dict[str, Plain] = {
+        name: [float(one) for one in value] if isinstance(value, tuple) else float(value)
+        for name, value in loss.parameters().items()
+    }
+    return {"name": loss.name, **numbers}
 
 
 def loss_from(data: object, where: str, n_outputs: int) -> Loss:
@@ -55,9 +59,22 @@ def loss_from(data: object, where: str, n_outputs: int) -> Loss:
     else:
         names = list(empty.parameters())
         f = Fields(data, where, " ".join(["name", *names]))
-        found = LOSSES[name](**{own: f.number(own) for own in names})
+        try:
+            found = LOSSES[name](**{own: _numbers(f, own) for own in names})
+        except ValueError:
+            raise refuse(where, f"parameters of the loss {name}", data) from None
     if found.n_outputs != n_outputs:
         raise refuse(where, f"{n_outputs} outputs", found.n_outputs)
+    return found
+
+
+def _numbers(f: Fields, name: str) -> float | list[float]:
+    """Return a number, or a list of numbers."""
+    found = f.get(name)
+    if not isinstance(found, list):
+        return f.number(name)
+    if not all(type(one) is float for one in found):
+        raise refuse(f.at(name), "a list of numbers", found)
     return found
 
 

@@ -19,10 +19,12 @@ from splinear.estimators.state.curves import (
 from splinear.model.additive import Model
 from splinear.model.layout import Layout
 from splinear.objective.running import one_blas_thread
+from splinear.terms.basis import BSplineBasis
 from splinear.terms.form import Form
 from splinear.terms.group import Extrapolation, TermGroup
 from splinear.terms.pair_group import Chain, PairGroup, chains_of
 from splinear.terms.parts import Parts
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["model_from", "model_plain"]
 
@@ -59,7 +61,10 @@ def model_from(data: object, where: str, n_columns: int, levels: Levels) -> Mode
         for k, own in enumerate(f.items("chains"))
     ]
     pairs = tuple(
-        _pairs_from(own, f"{f.at('pairs')}[{k}]", chains) for k, own in enumerate(f.items("pairs"))
+        _varying_from(own, f"{f.at('pairs')}[{k}]", chains, n_columns, levels)
+        if isinstance(own, dict) and "curve" in own
+        else _pairs_from(own, f"{f.at('pairs')}[{k}]", chains)
+        for k, own in enumerate(f.items("pairs"))
     )
     layout = Layout(groups, n_columns, pairs)
     intercept = f.array("intercept", (None,))
@@ -78,54 +83,59 @@ def model_from(data: object, where: str, n_columns: int, levels: Levels) -> Mode
 def _prior_plain(layout: Layout) -> Plain:
     """Return what the layout of one problem does not share with those of others."""
     return {
-        "groups": [
-            {
-                "penalty": penalty_plain(group.embedding.penalty),
-                "variance": plain_array(group.embedding.variance),
-                "missing_variance": plain_array(group.missing_variance),
-                "edges": _maybe(group.edges),
-                "parts": None if group.parts is None else _parts_plain(group.parts),
-            }
-            for group in layout.groups
-        ],
+        "groups": [_prior_of_group(group) for group in layout.groups],
         "pairs": [
-            {"variance": plain_array(pair.variance), "edges": _maybe(pair.edges)}
+            _prior_of_group(pair.curve)
+            if isinstance(pair, VaryingGroup)
+            else {"variance": plain_array(pair.variance), "edges": _maybe(pair.edges)}
             for pair in layout.pairs
         ],
     }
 
 
+def _prior_of_group(group: TermGroup) -> Plain:
+    return {
+        "penalty": penalty_plain(group.embedding.penalty),
+        "variance": plain_array(group.embedding.variance),
+        "missing_variance": plain_array(group.missing_variance),
+        "edges": _maybe(group.edges),
+        "parts": None if group.parts is None else _parts_plain(group.parts),
+    }
+
+
 def _with_prior(layout: Layout, data: object, where: str) -> Layout:
     """Return a layout with the prior of one problem, from plain data."""
-    f, groups, pairs = Fields(data, where, "groups pairs"), [], []
+    f, groups, pairs = Fields(data, where, "groups pairs"), [], list[PairGroup]()
     items = f.items("groups", len(layout.groups))
     for k, (group, item) in enumerate(zip(layout.groups, items, strict=True)):
-        own = Fields(
-            item, f"{f.at('groups')}[{k}]", "penalty variance missing_variance edges parts"
-        )
-        n, size = group.n_features, group.size
-        embedding = replace(
-            group.embedding,
-            penalty=penalty_from(own.get("penalty"), own.at("penalty"), size),
-            variance=own.positive("variance", (n,)),
-        )
-        groups.append(
-            replace(
-                group,
-                embedding=embedding,
-                missing_variance=own.positive("missing_variance", (n,)),
-                edges=own.positive("edges", (n, size)) if own.has("edges") else None,
-                parts=_parts_from(own.fields("parts", PARTS), n, size)
-                if own.has("parts")
-                else None,
-            )
-        )
+        groups.append(_group_with_prior(group, item, f"{f.at('groups')}[{k}]"))
     items = f.items("pairs", len(layout.pairs))
     for k, (pair, item) in enumerate(zip(layout.pairs, items, strict=True)):
+        if isinstance(pair, VaryingGroup):
+            curve = _group_with_prior(pair.curve, item, f"{f.at('pairs')}[{k}]")
+            pairs.append(pair.with_curve(curve))
+            continue
         own = Fields(item, f"{f.at('pairs')}[{k}]", "variance edges")
         edges = own.positive("edges", pair.shape) if own.has("edges") else None
         pairs.append(pair.with_variance(own.positive("variance", (pair.n_pairs,)), edges))
     return layout.with_groups(groups).with_pairs(pairs)
+
+
+def _group_with_prior(group: TermGroup, data: object, where: str) -> TermGroup:
+    own = Fields(data, where, "penalty variance missing_variance edges parts")
+    n, size = group.n_features, group.size
+    embedding = replace(
+        group.embedding,
+        penalty=penalty_from(own.get("penalty"), own.at("penalty"), size),
+        variance=own.positive("variance", (n,)),
+    )
+    return replace(
+        group,
+        embedding=embedding,
+        missing_variance=own.positive("missing_variance", (n,)),
+        edges=own.positive("edges", (n, size)) if own.has("edges") else None,
+        parts=_parts_from(own.fields("parts", PARTS), n, size) if own.has("parts") else None,
+    )
 
 
 def _check_features(groups: tuple[TermGroup, ...], levels: Levels, where: str) -> None:
@@ -263,7 +273,8 @@ def _chain_from(data: object, where: str, n_columns: int, levels: Levels) -> Cha
     feature = f.integer("feature", 0, n_columns - 1)
     knots = nodes = None
     if feature in levels:
-        nodes = f.indices("node_of_level", (len(levels[feature]),), MOST_NODES)
+        n_levels = len(levels[feature])
+        nodes = f.indices("node_of_level", (n_levels,), max(n_levels, 1))
     else:
         knots = f.array("knots", (None,))
         if (np.diff(knots) < 0).any():
@@ -271,13 +282,21 @@ def _chain_from(data: object, where: str, n_columns: int, levels: Levels) -> Cha
     if f.has("knots") == f.has("node_of_level"):
         raise ValueError(f"{where}: a chain has either knots or levels.")
     found = Chain(feature, knots, nodes, f.flag("has_missing"))
-    if not 1 <= found.n_nodes <= MOST_NODES:
-        raise ValueError(f"{where}: {found.n_nodes} nodes, and not 1 to {MOST_NODES}.")
+    if not found.n_nodes:
+        raise ValueError(f"{where}: there is no node.")
     return found
 
 
 def _pairs_plain(group: PairGroup, place: dict[int, int]) -> Plain:
     chains = [[place[id(a)], place[id(b)]] for a, b in group.chains]
+    if isinstance(group, VaryingGroup):
+        return {
+            "chains": plain_array(np.array(chains), np.int64),
+            "mass": plain_array(group.mass),
+            "deviation": _maybe(group.deviation),
+            "curve": _group_plain(group.curve),
+            "values": plain_array(group.values),
+        }
     return {
         "chains": plain_array(np.array(chains).reshape(-1, 2), np.int64),
         "variance": plain_array(group.variance),
@@ -296,6 +315,8 @@ def _pairs_from(data: object, where: str, chains: list[Chain]) -> PairGroup:
     if not n:
         raise ValueError(f"{f.at('chains')}: there is no pair.")
     shape = pairs[0][0].n_nodes, pairs[0][1].n_nodes
+    if max(shape) > MOST_NODES:
+        raise ValueError(f"{f.at('chains')}: {max(shape)} nodes, and not 1 to {MOST_NODES}.")
     for first, second in pairs:
         if (first.n_nodes, second.n_nodes) != shape or first.feature == second.feature:
             raise ValueError(f"{f.at('chains')}: pairs of different sizes, or of one feature.")
@@ -311,3 +332,27 @@ def _pairs_from(data: object, where: str, chains: list[Chain]) -> PairGroup:
     with one_blas_thread(), suppress(np.linalg.LinAlgError):
         group.prepare_centering()
     return group
+
+
+def _varying_from(
+    data: object, where: str, chains: list[Chain], n_columns: int, levels: Levels
+) -> VaryingGroup:
+    f = Fields(data, where, "chains mass deviation curve values")
+    [[a, b]] = f.indices("chains", (1, 2), len(chains)).tolist()
+    first, second = chains[a], chains[b]
+    curve = _group_from(f.get("curve"), f.at("curve"), n_columns, levels)
+    basis, here = curve.embedding.basis, set(curve.features.tolist())
+    is_known = isinstance(basis, BSplineBasis) and basis.degree <= 1
+    if not is_known or here != {first.feature} or curve.stride != first.n_nodes:
+        raise ValueError(f"{f.at('curve')}: these are not curves over the nodes of its chain.")
+    if first.feature == second.feature or min(first.n_nodes, second.n_nodes) < 2:
+        raise ValueError(f"{f.at('chains')}: a pair of one feature, or with a single node.")
+    values = f.array("values", (second.n_nodes, curve.n_features))
+    if second.knots is not None and (len(second.knots) != 2 or not np.ptp(values[:2, 0]) > 0):
+        raise ValueError(f"{f.at('values')}: these are not the ends of a line.")
+    group = VaryingGroup.between((first, second), curve, values)
+    return replace(
+        group,
+        mass=f.positive("mass", group.mass.shape),
+        deviation=f.positive("deviation", (1,)) if f.has("deviation") else None,
+    )

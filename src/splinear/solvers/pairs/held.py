@@ -72,6 +72,16 @@ class HeldFeatures:
                     "Leave out their pair, or the constraints (monotone, curvature) of one of them."
                 )
 
+    def check_varying(
+        self, pairs: Collection[tuple[int, int]], label: Callable[[int], str]
+    ) -> None:
+        """Raise if a varying coefficient would be added to a curve that is constrained."""
+        for j in (j for pair in pairs for j in pair if j in self.knots or j in self.others):
+            raise ValueError(
+                f"Varying cannot satisfy the form of a curve, that of {label(j)}. Leave out the "
+                "constraints (monotone, curvature), or use Pair()."
+            )
+
     def allow(self, a: int, b: int) -> bool:
         """Return whether two features can have a surface."""
         return not (self.others & {a, b}) and not (a in self.knots and b in self.knots)

@@ -34,10 +34,11 @@ from splinear.objective.loss_sums import LossSum
 from splinear.objective.point import Point
 from splinear.solvers.pairs.crossfit import CrossFit, grid_evidence, is_worth_a_pass
 from splinear.solvers.pairs.held import HeldFeatures
-from splinear.terms.base import ColumnData
+from splinear.terms.base import Advice, ColumnData
 from splinear.terms.group import split_by
 from splinear.terms.pair import N_BINS, LevelEffects, Pair
 from splinear.terms.pair_group import Chain, PairGroup
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = [
     "Interactions",
@@ -88,9 +89,12 @@ def _is_list(value: object) -> TypeGuard[Sequence[Sequence[object]]]:
 
 
 def read_interactions(
-    request: object, plan: TermPlan, data: ColumnData, held: HeldFeatures
+    request: object, plan: TermPlan, data: ColumnData, held: HeldFeatures, advice: Advice
 ) -> Interactions | None:
-    """Return the surfaces that `interactions` and `terms` ask for; None if there are none."""
+    """Return the surfaces that `interactions` and `terms` ask for; None if there are none.
+
+    `advice` is about the curves of varying coefficients.
+    """
     given = dict(plan.pairs)
     n_more: int | None = 0
     if isinstance(request, str):
@@ -99,8 +103,13 @@ def read_interactions(
         n_more = int(request)
     elif _is_list(request):
         for entry in request:
-            given.setdefault(plan.pair_position(entry, "interactions"), Pair())
-    if n_more == 0 and not given:
+            at = plan.pair_position(entry, "interactions")
+            if at in plan.varying or at[::-1] in plan.varying:
+                raise ValueError(
+                    f"interactions names the pair {entry!r}, for which terms has a Varying()."
+                )
+            given.setdefault(at, Pair())
+    if n_more == 0 and not given and not plan.varying:
         return None
     if data.through_zero:
         raise ValueError(
@@ -108,7 +117,13 @@ def read_interactions(
             "leave out `interactions` and pairs in `terms`."
         )
     held.check(given, data.label)
-    return Interactions(given, n_more, frozenset(plan.dropped), data, held)
+    held.check_varying(plan.varying, data.label)
+    varying = []
+    for (of, by), term in plan.varying.items():
+        term.check_columns(of, by, data)
+        group = term.place_two(of, by, data, advice)
+        varying += [] if group is None else [group]
+    return Interactions(given, n_more, frozenset(plan.dropped), data, held, tuple(varying))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +141,8 @@ class Interactions:
     data : ColumnData
     held : HeldFeatures
         Features whose curves, and hence surfaces, are shape-constrained.
+    varying : tuple of VaryingGroup
+        The varying coefficients that the user named, one each.
     n_units : float or None
         Number of independent rows if `data` does not tell; None if it holds all rows, each one.
     """
@@ -135,6 +152,7 @@ class Interactions:
     dropped: frozenset[int]
     data: ColumnData
     held: HeldFeatures
+    varying: tuple[VaryingGroup, ...] = ()
     n_units: float | None = None
 
     def find(
@@ -151,7 +169,8 @@ class Interactions:
         """
         chains = self._candidates(crossed)
         all_pairs = combinations(sorted(chains[0]), 2)
-        pairs = [p for p in all_pairs if p not in self.given and self.held.allow(*p)]
+        named = {*self.given, *(_sorted_columns(group) for group in self.varying)}
+        pairs = [p for p in all_pairs if p not in named and self.held.allow(*p)]
         if not pairs:
             return {}, 0
         if is_worth_a_pass(rows, len(pairs)):
@@ -209,7 +228,7 @@ class Interactions:
         n_found = self._most_found(n_features)
         wanted = [*self.given.values(), *[Pair()] * n_found]
         of_given = {(j, term.n_bins) for pair, term in self.given.items() for j in pair}
-        n_chains = len(of_given) + min(2 * n_found, n_features)
+        n_chains = len(of_given) + min(2 * n_found, n_features) + 2 * len(self.varying)
         of_surfaces = sum(8.0 * m**2 * (m + 2) * (n_outputs + 3) for m in map(_n_nodes, wanted))
         n_rows = max(1, self.data.table.shape[0])
         return BytesPerRow(shared=6.0 * n_chains + of_surfaces / n_rows)
@@ -279,15 +298,16 @@ class Interactions:
     ) -> TrainingRows:
         """Return the rows with surfaces added; `weights` (n_rows,) are in training order."""
         surfaces = self._chained(self.held.limited(wanted), self._effects(points))
-        if not surfaces:
+        if not surfaces and not self.varying:
             return rows
-        sizes = np.array([[a.n_nodes, b.n_nodes] for a, b in surfaces])
-        groups = tuple(self._group([surfaces[int(k)] for k in at]) for at in split_by(sizes))
+        sizes = np.array([[a.n_nodes, b.n_nodes] for a, b in surfaces]).reshape(-1, 2)
+        of_pairs = [self._group([surfaces[int(k)] for k in at]) for at in split_by(sizes)]
+        groups = (*of_pairs, *self.varying)
         pairs = rows.placed(groups, self.data.table)
         [mass] = pairs.sums(weights[None], n_threads)
         ends = np.cumsum([group.n_pairs * group.size for group in groups])
         groups = tuple(
-            replace(group, mass=own.reshape(group.mass.shape))
+            group.with_mass(own.reshape(group.mass.shape))
             for group, own in zip(groups, np.split(mass, ends[:-1]), strict=True)
         )
         return rows.with_pairs(rows.layout.with_pairs(groups), replace(pairs, groups=groups))
@@ -321,6 +341,11 @@ class Interactions:
 
     def _rank(self, chain: Chain) -> tuple[bool, int]:
         return chain.feature not in self.held.knots, -chain.n_nodes
+
+
+def _sorted_columns(group: VaryingGroup) -> FeaturePair:
+    columns = group.of_column, group.by_column
+    return min(columns), max(columns)
 
 
 def _rows_of(points: Sequence[Point]) -> TrainingRows:

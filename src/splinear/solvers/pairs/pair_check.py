@@ -29,6 +29,7 @@ from splinear.solvers.reml.smoothness import LEAST_FREEDOM, SETTLED, Smoothness
 from splinear.tables.table import Table
 from splinear.terms.pair import Pair
 from splinear.terms.pair_group import PairGroup
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["N_TURNS", "PairCheck", "PairSearch", "Smooth", "without_flat"]
 
@@ -175,7 +176,8 @@ class PairCheck:
     def _gains(self, k: int, found: Pairs) -> Floats:
         """Return by how much each share of the pairs lowers the losses of the units of fold k."""
         given, crossed = self.asked.given, self.crossed
-        points = self._trained(k, given) if given else crossed.points[k]
+        has_some = given or self.asked.varying
+        points = self._trained(k, given) if has_some else crossed.points[k]
         without = crossed.losses(k, [point.F for point in points])
         if not found:
             return np.zeros((len(SHARES), len(without)))
@@ -197,7 +199,10 @@ class PairCheck:
         surfaces = [group.scaled(self.guess) for group in rows.layout.pairs]
         if self.one_variance and self.last is not None:
             more = _shared(self.last, surfaces)
-            surfaces = [group.scaled(more) for group in surfaces]
+            surfaces = [
+                group if isinstance(group, VaryingGroup) else group.scaled(more)
+                for group in surfaces
+            ]
         begin = replace(self.curves, starts=starts, one_for_pairs=self.one_variance)
         begin = begin.beside(surfaces)
         n_turns = N_TURNS_OF_ONE if self.one_variance else N_TURNS
@@ -209,16 +214,17 @@ class PairCheck:
         """Return a model to begin with: for surfaces of the last fold, what it ended with."""
         if self.last is None:
             return self.curves.beside(surfaces)
-        before, groups = self.last.layout, []
-        known = {
-            key: (group.variance[p], group.edge_weights[p], at)
-            for group, p, key, at in _surfaces(before)
-        }
+        before, groups = self.last.layout, list[PairGroup]()
+        known = {key: (group, p, at) for group, p, key, at in _surfaces(before)}
         for group in surfaces:
+            if isinstance(group, VaryingGroup):
+                groups.append(group.with_prior_of(known[_keys(group)[0]][0]))
+                continue
             variance, edges = group.variance.copy(), np.ones(group.shape)
             for p, key in enumerate(_keys(group)):
                 if key in known:
-                    variance[p], edges[p], _ = known[key]
+                    of_fold, q, _ = known[key]
+                    variance[p], edges[p] = of_fold.variance[q], of_fold.edge_weights[q]
             groups.append(group.with_variance(variance, edges))
         layout = before.with_pairs(groups)
         starts = []
@@ -238,17 +244,20 @@ def _shared(before: Smoothness, surfaces: Sequence[PairGroup]) -> float:
     total = freedom = 0.0
     of_pairs = before.edf[len(before.layout.groups) :]
     for group, edf in zip(before.layout.pairs, of_pairs, strict=True):
-        total += float(group.variance @ edf)
-        freedom += float(edf.sum())
-    first = np.concatenate([group.variance for group in surfaces])
-    return total / (freedom * float(first.mean())) if freedom > 0.0 and total > 0.0 else 1.0
+        if not isinstance(group, VaryingGroup):
+            total += float(group.variance @ edf)
+            freedom += float(edf.sum())
+    first = [group.variance for group in surfaces if not isinstance(group, VaryingGroup)]
+    if not first or not total > 0.0:
+        return 1.0
+    return total / (freedom * float(np.concatenate(first).mean()))
 
 
 def _scores_of(point: Point, kept: set[FeaturePair]) -> Floats:
     """Return a model's scores without the surfaces of other pairs."""
     layout, theta = point.space.layout, point.parameters.copy()
-    for _, _, key, at in _surfaces(layout):
-        if tuple(sorted(key[:2])) not in kept:
+    for group, _, key, at in _surfaces(layout):
+        if tuple(sorted(key[:2])) not in kept and not isinstance(group, VaryingGroup):
             theta[:, at] = 0.0
     return np.asarray(point.space.rows.scores(theta, point.space.n_threads) + point.theta[:, -1:])
 
@@ -295,6 +304,8 @@ def without_flat(
 
 def _named(group: PairGroup, given: Container[FeaturePair]) -> NDArray[np.bool_]:
     """Return whether the user named each surface, (n_pairs,)."""
+    if isinstance(group, VaryingGroup):
+        return np.ones(1, dtype=bool)
     pairs = np.sort(group.features, axis=1).tolist()
     return np.array([(j, k) in given for j, k in pairs])
 

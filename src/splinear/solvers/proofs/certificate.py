@@ -276,12 +276,13 @@ def certify_sum(
     space = Space(rows, len(results), stopping.n_threads, total.bias)
     theta = np.column_stack([coef, intercepts])
     pull = space.penalty_gradient(theta)
-    gap = total.gap(F, R) + space.gap(pull + space.join(sums, R.sum(axis=1)), theta)
+    losses, gap = total.exact(F, R)
+    gap += space.gap(pull + space.join(sums, R.sum(axis=1)), theta)
     # R sums to 0 up to rounding; `tilt` bounds what a change of the intercepts could gain by it.
     tilt = 0.0
-    if space.is_free:
+    primal = 0.5 * dot(theta, pull) + losses
+    if space.is_free and primal != 0.0:
         tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
-    primal = 0.5 * dot(theta, pull) + total.value(F)
     return [with_gap(found, primal, gap, stopping.tol, tilt) for found in results]
 
 

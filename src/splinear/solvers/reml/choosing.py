@@ -22,7 +22,7 @@ from splinear._types import Floats
 from splinear.losses.base import Loss
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import LossSum, constant_of, renewed
+from splinear.objective.loss_sums import LossSum, constant_of, exact_value, renewed
 from splinear.objective.objective import Objective
 from splinear.objective.point import Point
 from splinear.objective.problem import Result, Start, Stopping, stack
@@ -330,6 +330,7 @@ class _Trials:
             rows = self.all.with_layout(point.layout)
             F: Floats = rows.scores(point.parameters, self.stopping.n_threads)
             F += point.theta[:, -1:]
-            loss += both.value(F) - fitted.value(np.ascontiguousarray(F[:, :n_fit]))
+            loss += exact_value(both, F)
+            loss -= exact_value(fitted, np.ascontiguousarray(F[:, :n_fit]))
             loss += constant_of(both) - constant_of(fitted)
         return loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from splinear.penalties import DifferencePenalty
 from splinear.terms.embedding import reciprocals
 from splinear.terms.group import TermGroup
 from splinear.terms.pair_group import PairGroup
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = ["Measures", "PartsPosterior", "posterior_variances"]
 
@@ -39,6 +41,8 @@ class Measures:
     parts : OfParts or None
         The same of the bends and lines of the curves; None if these have no such penalty. Then d
         are the steps without those of the line.
+    is_one_term : bool
+        Whether the curves of the group are one term, a varying coefficient.
     """
 
     group: TermGroup | PairGroup
@@ -46,33 +50,54 @@ class Measures:
     variance: Floats
     n_outputs: int
     parts: OfParts | None = None
+    is_one_term: bool = False
 
     @classmethod
     def of(cls, points: list[Point], g: int, group: TermGroup) -> Measures:
         """Return the measures of group g of curves at the models of all outputs."""
-        squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
-        parts = None if group.parts is None else OfParts.none(group)
+        seen = []
         for point in points:
-            theta = point.layout.split(point.parameters)[g]
             ties = point.layout.split(point.ties)[g]
             of_b = np.maximum(point.bends, TINY)
             u = np.where(group.used, ties / np.sqrt(of_b)[:, None, None], 0.0)
-            blocks = [own[g] for own in point.blocks]
-            n_outputs += len(u)
+            theta = point.layout.split(point.parameters)[g]
+            seen.append(_Seen(theta, [own[g] for own in point.blocks], u, point.space.n_threads))
+        return cls._of_curves(group, seen)
+
+    @classmethod
+    def _of_curves(cls, group: TermGroup, seen: Sequence[_Seen]) -> Measures:
+        squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
+        parts = None if group.parts is None else OfParts.none(group)
+        for at in seen:
+            n_outputs += len(at.u)
             if parts is None:
-                squares += (group.differences(theta) ** 2).sum(axis=0)
-                variance += _variances_of_all(group, blocks, u, point.space.n_threads)
+                squares += (group.differences(at.theta) ** 2).sum(axis=0)
+                variance += _variances_of_all(group, at.blocks, at.u, at.n_threads)
                 continue
-            for own, block, tied in zip(group.differences(theta), blocks, u, strict=True):
-                posterior = PartsPosterior.of(group, block, tied, point.space.n_threads)
+            for own, block, u in zip(group.differences(at.theta), at.blocks, at.u, strict=True):
+                posterior = PartsPosterior.of(group, block, u, at.n_threads)
                 squares += parts.add(group, own, posterior) ** 2
                 variance += posterior.steps
         parts = None if parts is None else parts.divided(n_outputs)
         return cls(group, squares / n_outputs, variance / n_outputs, n_outputs, parts)
 
     @classmethod
+    def of_varying(cls, points: list[Point], g: int, group: VaryingGroup) -> Measures:
+        """Return the measures of the curves of group g of surfaces."""
+        seen = []
+        for point in points:
+            theta = group.curves_of(point.layout.split_pairs(point.parameters)[g])
+            blocks = [group.blocks_of_curves(own[g]) for own in point.pair_blocks]
+            u = np.stack([group.ties_of_curves(own) for own in blocks])
+            u = np.where(group.curve.used, u, 0.0)
+            seen.append(_Seen(theta, blocks, u, point.space.n_threads))
+        return replace(cls._of_curves(group.curve, seen), is_one_term=True)
+
+    @classmethod
     def of_pairs(cls, points: list[Point], g: int, group: PairGroup) -> Measures:
         """Return the measures of group g of surfaces at the models of all outputs."""
+        if isinstance(group, VaryingGroup):
+            return cls.of_varying(points, g, group)
         squares, variance, n_outputs = np.zeros(group.shape), np.zeros(group.shape), 0
         for point in points:
             theta = point.layout.split_pairs(point.parameters)[g]
@@ -103,13 +128,25 @@ class Measures:
     def edf(self) -> Floats:
         """Degrees of freedom of every term, including its gap."""
         own = self.freedom.sum(axis=1)
-        return np.asarray(own if self.parts is None else own + self.parts_freedom.sum(axis=0))
+        if self.parts is not None:
+            own = own + self.parts_freedom.sum(axis=0)
+        return np.asarray(own.sum(keepdims=True) if self.is_one_term else own)
 
     @cached_property
     def parts_freedom(self) -> Floats:
         """The degrees of freedom of all bends, then of all lines, (2, n_features)."""
         assert self.parts is not None
         return self.n_outputs * np.stack([self.parts.bend_freedom, self.parts.line_freedom])
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The curves of one group at one point: what `posterior_variances` takes, per output."""
+
+    theta: Floats  # (n_outputs, n_features, stride)
+    blocks: list[Floats]
+    u: Floats
+    n_threads: int
 
 
 @dataclass

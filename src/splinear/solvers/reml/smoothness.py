@@ -53,6 +53,7 @@ from splinear.terms.embedding import reciprocals
 from splinear.terms.group import TermGroup
 from splinear.terms.pair_group import PairGroup
 from splinear.terms.parts import Parts
+from splinear.terms.varying_group import VaryingGroup
 
 __all__ = [
     "LEAST",
@@ -62,6 +63,7 @@ __all__ = [
     "choose_smoothness",
     "degrees_of_freedom",
     "first_factor",
+    "in_parts",
 ]
 
 FIRST = 3  # turns without longer steps, because the models are still far from their optimum
@@ -81,6 +83,8 @@ GAP_POWER, GAP_LIMITS = 0.25, (0.02, 50.0)
 # On tables with fewer rows, steps of a curve do not get weights of their own: these follow noise.
 ROWS_FOR_EDGES = 5_000
 ROWS_FOR_PARTS = 4  # per curve: with fewer rows, one variance is all that they tell about a curve
+# The variance, in units of the dispersion, of the rise over the range of a slope's straight part.
+FREE_RISE = 1e4
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -377,6 +381,13 @@ def _updated_pairs(
 
     `shared` is the variance of all surfaces, relative to the first one; None: each has its own.
     """
+    if isinstance(group, VaryingGroup):
+        assert isinstance(first, VaryingGroup)
+        curve = _updated_curves(group.curve, first.curve, measure, noise)
+        if _is_straight_part_free(group):
+            own = group.curve.embedding.variance
+            curve = curve.with_variance(own, curve.missing_variance, curve.edges, curve.parts)
+        return group.with_curve(curve)
     if shared is not None:
         wanted = shared * first.variance
         return group.with_variance(
@@ -398,6 +409,8 @@ def _shared_variance(
     squares = freedom = 0.0
     logs = [np.zeros(0)]
     for group, at_first, measure in zip(layout.pairs, first.pairs, measures, strict=True):
+        if isinstance(group, VaryingGroup) or isinstance(at_first, VaryingGroup):
+            continue
         own = (measure.squares * group.edge_weights).sum(axis=1)
         squares += measure.n_outputs * float(own @ reciprocals(at_first.variance)) / noise
         freedom += float(measure.edf.sum())
@@ -406,6 +419,16 @@ def _shared_variance(
     now = float(np.exp(np.concatenate(logs).mean())) if sum(map(len, logs)) else 1.0
     plain = squares / freedom if freedom > 0.0 else now
     return plain * float(np.clip(plain / now, 0.1, 10.0))
+
+
+def _updated_curves(
+    curves: TermGroup, first: TermGroup, measure: Measures, noise: float
+) -> TermGroup:
+    """Return the curves of a varying coefficient with the variances that follow."""
+    own, at_first = Layout((curves,), 1), Layout((first,), 1)
+    squares, freedom = _explained(curves, measure)
+    variances = _variances(own.variances, at_first.variances, squares / noise, freedom)
+    return own.with_variances(variances, [curves.edges]).groups[0]
 
 
 def _common_factor(first: Layout, measures: list[Measures], noise: float) -> float:
@@ -480,6 +503,29 @@ def _with_parts(layout: Layout, like: Layout) -> Layout:
     pairs = zip(layout.groups, like.groups, strict=True)
     groups = [_in_parts(own) if is_new or other.parts is not None else own for own, other in pairs]
     return layout.with_groups(groups)
+
+
+def in_parts(group: VaryingGroup) -> VaryingGroup:
+    """Return a varying coefficient with curves as `terms.parts` describes them.
+
+    Of a slope that varies, the straight part is hardly shrunk if it stands apart, under D_2. Few
+    rows tell little about its variance, and where REML takes it for 0 the bends tend to follow.
+    With 400 labels, errors were 11 % above those of mgcv, which leaves it free; they are now 3 %.
+    """
+    [curve] = _with_static_weights(Layout((group.curve,), 1)).groups
+    group = group.with_curve(_in_parts(curve))
+    if not _is_straight_part_free(group):
+        return group
+    curve = group.curve
+    of_step = np.where(curve.embedding.variance > 0, FREE_RISE / curve.embedding.n_used**2, 0.0)
+    return group.with_curve(
+        curve.with_variance(of_step, curve.missing_variance, curve.edges, curve.parts)
+    )
+
+
+def _is_straight_part_free(group: VaryingGroup) -> bool:
+    parts = group.curve.parts
+    return group.by_number and parts is not None and not parts.line_variance.any()
 
 
 def _in_parts(group: TermGroup) -> TermGroup:
