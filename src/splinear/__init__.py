@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from splinear import export, inspection, kernels, losses, penalties, report, terms
     from splinear.estimators.classifier import AdditiveClassifier
+    from splinear.estimators.ordinal import AdditiveOrdinal
     from splinear.estimators.regressor import AdditiveRegressor
     from splinear.estimators.search import PathSearchCV
     from splinear.estimators.svc import AdditiveSVC
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdditiveClassifier",
+    "AdditiveOrdinal",
     "AdditiveRegressor",
     "AdditiveSVC",
     "AdditiveSVR",
@@ -51,6 +53,7 @@ _MODULES = (
 )  # fmt: skip
 _MODULE_OF = {
     "AdditiveClassifier": "estimators.classifier",
+    "AdditiveOrdinal": "estimators.ordinal",
     "AdditiveRegressor": "estimators.regressor",
     "AdditiveSVC": "estimators.svc",
     "AdditiveSVR": "estimators.svr",

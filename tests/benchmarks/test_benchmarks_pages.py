@@ -295,6 +295,17 @@ def test_several_classes(tmp_path):
     assert all(float(line[2].rstrip("%")) > 90 for line in lines)
 
 
+def test_ordered_levels(tmp_path):
+    run("levels", "--quick", "--output", tmp_path)
+    page = (tmp_path / "levels.md").read_text()
+    [(_, _, *lines)] = tables_of(page)
+    assert [line[1] for line in lines] == [
+        "AdditiveOrdinal", "AdditiveClassifier", "AdditiveRegressor"
+    ]  # fmt: skip
+    assert float(lines[0][3]) < float(lines[1][3])  # ranked probability scores
+    assert page.count("(bar: ") == 1
+
+
 def test_reml(tmp_path):
     run("reml", "--quick", "--threads", "1", "--output", tmp_path)
     page = (tmp_path / "reml.md").read_text()

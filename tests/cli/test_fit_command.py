@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import re
 
 import numpy as np
@@ -13,7 +14,13 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import splinear
-from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear import (
+    AdditiveClassifier,
+    AdditiveOrdinal,
+    AdditiveRegressor,
+    AdditiveSVC,
+    AdditiveSVR,
+)
 from splinear.losses import Quantile
 
 CHURN = ("--target", "churn", "--drop", "name", "--drop", "spent")
@@ -302,6 +309,53 @@ def test_wrong_columns_of_weights_are_named(options, message, invoke, tmp_path):
     done = invoke("fit", tmp_path / "rows.csv", "--target", "y", "-o", tmp_path / "m", *options)
     assert done.exit_code != 0
     assert re.search(message, " ".join(done.stderr.split()))
+
+
+def test_ordered_levels(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.uniform(-2, 2, 500), "b": rng.uniform(-2, 2, 500)})
+    latent = 2.0 * np.sin(2.0 * rows["a"]) + rng.logistic(size=500)
+    names = np.array(["poor", "fair", "good"])
+    rows["grade"] = names[np.digitize(latent, [-1.0, 1.0])]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    given = ("fit", tmp_path / "rows.csv", "--target", "grade", "-o", tmp_path / "m.splinear")
+    levels = [part for name in names for part in ("--order", name)]
+    done = invoke(*given, *levels, "--holdout", "0.2", "--report", tmp_path / "m.html")
+    assert done.exit_code == 0, done.output
+    assert re.search(r"Target +grade: ordinal; ", done.stdout)
+    assert "Ranked probability score" in done.stdout
+    assert "3 ordered levels" in (tmp_path / "m.html").read_text(encoding="utf-8")
+    model = splinear.load(tmp_path / "m.splinear")
+    assert type(model) is AdditiveOrdinal
+    assert model.classes_.tolist() == names.tolist()
+    predicted = invoke("predict", tmp_path / "m.splinear", tmp_path / "rows.csv")
+    found = pd.read_csv(io.StringIO(predicted.stdout))
+    P = model.predict_proba(rows[["a", "b"]])
+    np.testing.assert_allclose(found[[f"probability_{name}" for name in names]], P, atol=1e-6)
+    reasons = invoke("explain", tmp_path / "m.splinear", tmp_path / "rows.csv", "--row", "3")
+    assert reasons.exit_code == 0, reasons.output
+    refused = invoke("explain", tmp_path / "m.splinear", tmp_path / "rows.csv", "--class", "fair")
+    assert "leave out --class" in refused.stderr
+    for options, message in (
+        (("--task", "ordinal"), "name them all, the lowest first: --order fair"),
+        (levels[:4], "holds 'good', which is not among the levels"),
+        ((*levels, "--loss", "log"), "--order is for --task ordinal"),
+    ):
+        done = invoke(*given[:-1], tmp_path / "other.splinear", *options)
+        assert done.exit_code != 0
+        assert message in " ".join(done.stderr.split())
+
+
+def test_ordered_numbers(invoke, tmp_path):
+    rows = pd.DataFrame({"a": np.arange(200.0), "grade": np.arange(200) // 67 + 1})
+    rows.loc[::9, "grade"] = 2
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    given = ("fit", tmp_path / "rows.csv", "--target", "grade", "--task", "ordinal")
+    done = invoke(*given, "-o", tmp_path / "m.splinear")
+    assert done.exit_code == 0, done.output
+    assert splinear.load(tmp_path / "m.splinear").classes_.tolist() == [1, 2, 3]
+    done = invoke(*given, "-o", tmp_path / "n.splinear", "--order", "1")
+    assert "holds numbers, which have an order" in " ".join(done.stderr.split())
 
 
 def test_quantiles_have_a_level(customers, invoke, tmp_path):

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
+from splinear import (
+    AdditiveClassifier,
+    AdditiveOrdinal,
+    AdditiveRegressor,
+    AdditiveSVC,
+    AdditiveSVR,
+)
 from splinear.terms import Category, Fourier, Hermite, Linear, Pair, Spline, Varying
 
 ODD_NAME = "co\"lor 's;"  # a name that has to be quoted
@@ -56,6 +62,11 @@ def two(X: pd.DataFrame) -> np.ndarray:
 
 def three(X: pd.DataFrame) -> np.ndarray:
     return np.digitize(number(X), [0.0, 1.0]) * 10
+
+
+def grades(X: pd.DataFrame) -> np.ndarray:
+    """Four grades, of which the third is too rare to be the most probable one anywhere."""
+    return np.array(["poor", "fair", "odd", "good"])[np.digitize(number(X), [0.0, 0.95, 1.0])]
 
 
 def labels(X: pd.DataFrame) -> np.ndarray:
@@ -129,6 +140,16 @@ CASES = {
     "squared error": Case(AdditiveRegressor(random_state=0, interactions=PAIRS[:2]), number),
     "poisson": Case(AdditiveRegressor(loss="poisson", random_state=0), count),
     "gamma": Case(AdditiveRegressor(loss="gamma", random_state=0), positive),
+    "ordered levels": Case(
+        AdditiveOrdinal(
+            levels=["poor", "fair", "odd", "good"],
+            random_state=0,
+            terms={"code": Category()},
+            interactions=PAIRS[:1],
+        ),
+        grades,
+    ),
+    "two ordered levels": Case(AdditiveOrdinal(random_state=0), two, NUMBERS),
     "svc": Case(AdditiveSVC(random_state=0, C=1.0), two),
     "svc of three": Case(AdditiveSVC(random_state=0, C=1.0), three),
     "svc of labels": Case(AdditiveSVC(loss="squared_hinge", random_state=0, C=1.0), labels),
@@ -174,6 +195,12 @@ def fitted(name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return case.estimator.fit(X[list(case.columns)], case.target(X))
+
+
+def clear_levels(model: Any, X: pd.DataFrame) -> np.ndarray:
+    """Rows whose most probable ordered level no rounding can change."""
+    top = np.sort(model.predict_proba(X), axis=1)
+    return top[:, -1] - top[:, -2] > 1e-5
 
 
 def rows(name: str, n: int = 300, seed: int = 5) -> pd.DataFrame:

@@ -32,6 +32,10 @@ class JsonModel:
         if self.content["link"] == "softmax":
             e = np.exp(scores - scores.max(axis=1, keepdims=True))
             return e / e.sum(axis=1, keepdims=True)
+        if self.content["link"] == "ordinal":
+            up_to = 1.0 / (1.0 + np.exp(scores - self.content["cut_points"]))
+            ends = np.ones((len(scores), 1))
+            return np.diff(np.hstack([0.0 * ends, up_to, ends]), axis=1)
         assert self.content["link"] == "logistic"
         p = 1.0 / (1.0 + np.exp(-scores))
         return np.column_stack([1.0 / (1.0 + np.exp(scores)), p]) if self.is_binary else p
@@ -45,6 +49,8 @@ class JsonModel:
         classes = np.array(self.content["classes"])
         if self.is_binary:
             return classes[(scores[:, 0] > 0).astype(int)]
+        if task == "ordinal":
+            return classes[self.probabilities(scores).argmax(axis=1)]
         return classes[scores.argmax(axis=1)]
 
     @property

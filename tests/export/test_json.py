@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 pytest.importorskip("pandas")
 
-from exported_models import CASES, ODD_NAME, fitted, rows, table, two
+from exported_models import CASES, ODD_NAME, clear_levels, fitted, rows, table, two
 from json_evaluator import JsonModel
 
 from splinear import AdditiveClassifier, inspection
@@ -25,6 +25,8 @@ from splinear.terms.basis import SampledBasis
 
 def own_scores(model: object, X: object) -> np.ndarray:
     """What the estimator computes, (n_rows, n_outputs)."""
+    if hasattr(model, "predict_latent"):
+        return model.predict_latent(X)[:, None]
     if hasattr(model, "decision_function"):
         out = model.decision_function(X)
         return out[:, None] if out.ndim == 1 else out
@@ -48,6 +50,9 @@ def test_scores_and_predictions(name: str) -> None:
     predicted = reader.predictions(scores)
     if reader.content["task"] == "regression":
         np.testing.assert_allclose(predicted, model.predict(X), rtol=1e-11, atol=1e-12)
+    elif reader.content["task"] == "ordinal":
+        clear = clear_levels(model, X)
+        np.testing.assert_array_equal(predicted[clear], model.predict(X)[clear])
     else:
         clear = np.abs(np.diff(np.sort(expected, axis=1), axis=1, prepend=0)).min(axis=1) > 1e-9
         np.testing.assert_array_equal(predicted[clear], model.predict(X)[clear])

@@ -16,7 +16,7 @@ pytest.importorskip("onnxruntime")
 
 import onnx
 import onnxruntime as ort
-from exported_models import CASES, ODD_NAME, fitted, rows
+from exported_models import CASES, ODD_NAME, clear_levels, fitted, rows
 from real_tables import NAMES, needs_data, real
 
 from splinear import AdditiveClassifier, AdditiveRegressor, inspection
@@ -55,10 +55,11 @@ def check(model: Any, X: Any, found: dict[str, np.ndarray], tol: float) -> None:
     """Compare all outputs with the estimator's own, of the same rows."""
     near = {"rtol": tol, "atol": tol}
     if hasattr(model, "classes_"):
-        scores = model.decision_function(X)
+        is_ordered = hasattr(model, "predict_latent")
+        scores = model.predict_latent(X) if is_ordered else model.decision_function(X)
         assert found["scores"].shape == scores.shape
         np.testing.assert_allclose(found["scores"], scores, **near)
-        clear = is_clear(scores, 10 * tol)
+        clear = clear_levels(model, X) if is_ordered else is_clear(scores, 10 * tol)
         np.testing.assert_array_equal(found["label"][clear], model.predict(X)[clear])
         assert ("probabilities" in found) == hasattr(model, "predict_proba")
         if "probabilities" in found:

@@ -14,7 +14,7 @@ pytest.importorskip("duckdb")
 
 import duckdb
 import pandas as pd
-from exported_models import CASES, fitted, rows
+from exported_models import CASES, clear_levels, fitted, rows
 from real_tables import NAMES, needs_data, real
 
 from splinear import AdditiveClassifier, AdditiveSVC, inspection
@@ -51,6 +51,13 @@ def check(model: Any, X: pd.DataFrame, found: pd.DataFrame, tol: float) -> None:
     if not hasattr(model, "classes_"):
         np.testing.assert_allclose(found["prediction"], model.predict(X), **near)
         return
+    if hasattr(model, "predict_latent"):
+        np.testing.assert_allclose(found["score"], model.predict_latent(X), **near)
+        own = found[[f"probability_{label}" for label in model.classes_]]
+        np.testing.assert_allclose(own, model.predict_proba(X), **near)
+        clear = clear_levels(model, X)
+        np.testing.assert_array_equal(found["prediction"][clear], model.predict(X)[clear])
+        return
     scores, labels = model.decision_function(X), model.predict(X)
     if scores.ndim == 1:
         np.testing.assert_allclose(found["score"], scores, **near)
@@ -82,7 +89,9 @@ def test_every_model(name: str, dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
-@pytest.mark.parametrize("name", ["pairs", "three classes", "poisson", "svc of three"])
+@pytest.mark.parametrize(
+    "name", ["pairs", "three classes", "poisson", "svc of three", "ordered levels"]
+)
 def test_reasons(name: str, dialect: str) -> None:
     model, X = fitted(name), rows(name)
     found = asked(dialect, keyed(X), to_sql(model, TABLE, dialect, keep=[KEY], reasons=3))

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from splinear import (
     AdditiveClassifier,
+    AdditiveOrdinal,
     AdditiveRegressor,
     AdditiveSVC,
     AdditiveSVR,
@@ -159,6 +160,10 @@ MADE: dict[str, Callable[[], Case]] = {
     "floats": lambda: binary(None, -1.0, 0.0, 2.0**60),
     "small types": lambda: binary(AdditiveSVC(random_state=0, C=1.0), 1, 2, 3, dtype=np.int8),
     "three classes": lambda: binary(None, "a", "b", "c"),
+    "ordered levels": lambda: binary(
+        AdditiveOrdinal(FEW, levels=["low", "mid", "top"], random_state=0), "top", "mid", "low"
+    ),
+    "ordered numbers": lambda: binary(AdditiveOrdinal(FEW, random_state=0), 1, 2, 3, 4),
     "labels": lambda: labels(AdditiveClassifier(FEW, random_state=0)),
     "labels of SVC": lambda: labels(AdditiveSVC(random_state=0, C=1.0)),
     "frame": from_frame,

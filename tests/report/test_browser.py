@@ -117,10 +117,10 @@ def as_typed(model: Any, X: pd.DataFrame) -> list[dict[str, str | None]]:
     ]
 
 
-NAMES = ["two classes", "three classes", "labels", "pairs", "pairs of three classes",
-         "pairs with few nodes", "squared error", "poisson", "gamma", "svc", "svc of three",
-         "svr", "degree 0", "degree 1, linear", "degree 2", "degree 3, linear", "given knots",
-         "waves", "polynomials"]  # fmt: skip
+NAMES = ["two classes", "three classes", "labels", "ordered levels", "pairs",
+         "pairs of three classes", "pairs with few nodes", "squared error", "poisson", "gamma",
+         "svc", "svc of three", "svr", "degree 0", "degree 1, linear", "degree 2",
+         "degree 3, linear", "given knots", "waves", "polynomials"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

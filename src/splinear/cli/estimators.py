@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from splinear.cli.console import OptionError
 from splinear.estimators.base import AdditiveEstimator
 from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.ordinal import AdditiveOrdinal
 from splinear.estimators.regressor import AdditiveRegressor
 from splinear.estimators.svc import AdditiveSVC
 from splinear.estimators.svr import AdditiveSVR
@@ -33,8 +34,9 @@ LOSSES: dict[str, dict[str, Callable[..., AdditiveEstimator]]] = {
         "quantile": AdditiveRegressor,
         "epsilon_insensitive": AdditiveSVR,
     },
+    "ordinal": {"ordinal": AdditiveOrdinal},
 }
-WITHOUT_LOSS = ("log", "epsilon_insensitive")  # the only losses of their estimators
+WITHOUT_LOSS = ("log", "epsilon_insensitive", "ordinal")  # the only losses of their estimators
 BEFORE = 0.9  # share of a fit that choosing the smoothness takes
 
 
@@ -48,6 +50,7 @@ class FitOptions:
     max_memory: str | None = None
     seed: int = 0
     level: float | None = None
+    order: Sequence[str] = ()
 
 
 def task_of(loss: str | None, task: str | None, seems: str) -> str:
@@ -57,7 +60,7 @@ def task_of(loss: str | None, task: str | None, seems: str) -> str:
         known = ", ".join(name for losses in LOSSES.values() for name in losses)
         raise OptionError(f"there is no loss {loss!r}; --loss is one of {known}")
     if task is not None and task not in LOSSES:
-        raise OptionError(f"--task is {' or '.join(LOSSES)}; got {task!r}")
+        raise OptionError(f"--task is {', '.join(LOSSES)}; got {task!r}")
     if task is not None and by_loss not in (None, task):
         raise OptionError(f"--loss {loss} is for {by_loss}, and --task says {task}")
     return task or by_loss or seems
@@ -78,6 +81,10 @@ def make_estimator(task: str, wanted: FitOptions) -> AdditiveEstimator:
         if not 0.0 < wanted.C < math.inf:
             raise OptionError(f"--C is a number above 0; got {wanted.C:g}")
         more["C"] = wanted.C
+    if wanted.order:
+        if make is not AdditiveOrdinal:
+            raise OptionError("--order is for --task ordinal; leave one of them out")
+        more["levels"] = list(wanted.order)
     if wanted.interactions:
         if make in (AdditiveSVC, AdditiveSVR):
             raise OptionError(f"--interactions is not for --loss {loss}; leave one of them out")

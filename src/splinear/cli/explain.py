@@ -64,6 +64,8 @@ def add_explain(app: "typer.Typer") -> None:
 
 def _class(model: AdditiveEstimator, label: str) -> object:
     """Return the class whose text is `label`."""
+    if model._loss.task == "ordinal":
+        raise ValueError("the score of ordered levels is that of all of them; leave out --class")
     classes = labels_of(model)
     found = [name for name in classes if str(name) == label]
     if not found:

@@ -89,6 +89,7 @@ def add_fit(app: "typer.Typer") -> None:
         output: o.NewModel,
         target: o.Target = None,
         task: o.Task = None,
+        order: o.Order = None,
         drop: o.Drop = None,
         weight: o.Weight = None,
         counts: o.Counts = None,
@@ -113,7 +114,8 @@ def add_fit(app: "typer.Typer") -> None:
         with failing_well() as written:
             _check_outputs(output, report, data, force=force)
             pairs = _read_interactions(interactions)
-            wanted = FitOptions(loss, C, pairs, max_memory, seed, level)
+            wanted = FitOptions(loss, C, pairs, max_memory, seed, level, tuple(order or ()))
+            task = task or ("ordinal" if order and loss is None else None)
             named = Columns(target, drop or [], weight, counts, offset or [])
             reading = Reading(delimiter, number or (), dates or ())
             rows = _read(data, named, reading, wanted, task, holdout)
@@ -157,9 +159,9 @@ def _read(
     if table.shape[1] == 0:
         raise ValueError(f"no column of {path} is left to learn from")
     chosen = task_of(wanted.loss, task, column.task)
-    column.check(chosen)
+    column.check(chosen, wanted.order)
     _describe(table, column, chosen, is_chosen=task is None and wanted.loss is None)
-    by_class = chosen == "classification"
+    by_class = chosen != "regression"
     trained = column.weights(holdout, wanted.seed, by_class=by_class)
     data = Data(table, column, chosen, trained, weights, counts, offset)
     _say_rows(data)

@@ -72,6 +72,10 @@ def _tells(model: AdditiveEstimator, part: AnyArray, target: AnyArray) -> bool:
     """Return whether the contribution of one term puts all rows in the order of the target."""
     if not is_classifier(model):
         return bool(np.ptp(part) > 0.0 and spearmanr(part, target).statistic > PERFECT)
+    if model._loss.task == "ordinal":
+        number = model._loss.numbers(target)
+        cuts = range(int(number.min()), int(number.max()))
+        return all(roc_auc_score(number > k, part) > PERFECT for k in cuts)
     if part.ndim == 1:
         return bool(roc_auc_score(target == model.classes_[1], part) > PERFECT)
     found = model.classes_[np.argmax(part + base_value(model), axis=1)]

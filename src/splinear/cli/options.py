@@ -33,7 +33,17 @@ Target: TypeAlias = Annotated[
 ]
 Task: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="classification or regression; by default inferred from the target."),
+    typer.Option(
+        help="classification, regression or ordinal (levels in their order); by default one of the "
+        "first two, inferred from the target."
+    ),
+]
+Order: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A level of an ordered target, the lowest first; repeated for all of them. Numbers "
+        "need none."
+    ),
 ]
 Drop: TypeAlias = Annotated[
     list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
@@ -62,7 +72,7 @@ Loss: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="log, hinge or squared_hinge for classes; squared_error, poisson, gamma, tweedie, "
-        "negative_binomial, quantile or epsilon_insensitive for numbers."
+        "negative_binomial, quantile or epsilon_insensitive for numbers; ordinal for levels."
     ),
 ]
 Level: TypeAlias = Annotated[

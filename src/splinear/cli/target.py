@@ -62,8 +62,8 @@ class TargetColumn:
         is_whole = bool(np.all(distinct == np.floor(distinct)))
         return "classification" if is_whole and len(distinct) <= FEW_CLASSES else "regression"
 
-    def check(self, task: str) -> None:
-        """Raise if the target is constant, or does not fit the task."""
+    def check(self, task: str, levels: Sequence[str] = ()) -> None:
+        """Raise if the target is constant, or does not fit the task or its levels."""
         if not self.there.any():
             raise ValueError(f"the target {self.name!r} is missing in all rows")
         first = self.values[self.there][:1].tolist()[0]
@@ -75,6 +75,30 @@ class TargetColumn:
         if task == "regression" and self.values.dtype.kind not in "fiub":
             raise ValueError(
                 f"the target {self.name!r} is text, for example {first!r}; regression needs numbers"
+            )
+
+        if task == "ordinal":
+            self._check_levels(levels)
+
+    def _check_levels(self, levels: Sequence[str]) -> None:
+        found = [str(value) for value in np.unique(self.values[self.there])]
+        if self.is_numeric or self.values.dtype.kind == "b":
+            if levels:
+                raise OptionError(
+                    f"--order is for text, and the target {self.name!r} holds numbers, which have "
+                    "an order; leave it out"
+                )
+            return
+        if not levels:
+            options = " ".join(f"--order {name}" for name in found[:4])
+            raise OptionError(
+                f"the levels of {self.name!r} are text, which has no order; name them all, the "
+                f"lowest first: {options}{' ...' if len(found) > 4 else ''}"
+            )
+        if unknown := [name for name in found if name not in levels]:
+            raise OptionError(
+                f"the target {self.name!r} holds {unknown[0]!r}, which is not among the levels of "
+                f"--order: {shown(map(repr, levels))}"
             )
 
     def weights(self, holdout: float, seed: int, *, by_class: bool) -> Floats:

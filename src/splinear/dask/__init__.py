@@ -10,7 +10,16 @@ except ImportError as error:  # pragma: no cover (tests have it)
         "splinear.dask needs dask and distributed: pip install splinear[dask]"
     ) from error
 
-from splinear.dask.estimators import DaskAdditiveClassifier, DaskAdditiveRegressor
+from splinear.dask.estimators import (
+    DaskAdditiveClassifier,
+    DaskAdditiveOrdinal,
+    DaskAdditiveRegressor,
+)
 from splinear.dask.svc import DaskAdditiveSVC
 
-__all__ = ["DaskAdditiveClassifier", "DaskAdditiveRegressor", "DaskAdditiveSVC"]
+__all__ = [
+    "DaskAdditiveClassifier",
+    "DaskAdditiveOrdinal",
+    "DaskAdditiveRegressor",
+    "DaskAdditiveSVC",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
@@ -64,7 +65,7 @@ class DaskEstimator(AdditiveEstimator):
 
         Returns
         -------
-        estimator : AdditiveClassifier, AdditiveRegressor or AdditiveSVC
+        estimator : AdditiveClassifier, AdditiveOrdinal, AdditiveRegressor or AdditiveSVC
         """
         params = self.get_params(deep=False)
         params.pop("client")
@@ -106,6 +107,8 @@ class DaskEstimator(AdditiveEstimator):
         with one_blas_thread(), FitLine(type(self).__name__, self.verbose) as line:
             work, client = self._fresh(), self.client_
             parts = _partitions(given.X, given.y, given.sample_weight, given.offset)
+            if getattr(getattr(given.y, "cat", None), "known", True):  # Dask may not know them
+                recipe = replace(recipe, loss=recipe.loss.knowing(given.y))
             steps = Distributed(work, parts, client, draw_seed(self.random_state))
             with steps.in_progress():
                 trained, watch = self._learn_in(steps, work, recipe, line)
@@ -237,7 +240,9 @@ def lazily(model: AdditiveEstimator, name: str, X: Input, offset: Input) -> da.A
 def _example(model: AdditiveEstimator, name: str) -> AnyArray:
     """Return the prediction for no rows, which has the right type and shape."""
     loss, scores = model._loss, np.zeros((0, model._model.n_outputs))
-    made = {"predict": "predict", "decision_function": "decision"}.get(name, "probabilities")
+    made = {
+        "predict": "predict", "decision_function": "decision", "predict_latent": "decision"
+    }.get(name, "probabilities")  # fmt: skip
     return np.asarray(getattr(loss, made)(scores))
 
 

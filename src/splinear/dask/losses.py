@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -28,7 +29,7 @@ from splinear.dask.expressions import (
 )
 from splinear.dask.parts import Part
 from splinear.losses.base import Loss
-from splinear.losses.curvature import Curvature
+from splinear.losses.curvature import Curvature, Profiled, cuts_matrix, inverse_of
 from splinear.model.scatter import Scatter
 from splinear.objective.loss_sums import (
     FARTHEST,
@@ -42,6 +43,7 @@ from splinear.objective.units import scatter_sums
 
 __all__ = ["RemoteSum"]
 
+MOST_SOLVED = 8  # scores whose shared parameters are kept
 LITTLE = 1e-10  # relative to the sum: the gain of other intercepts that is neglected
 
 
@@ -51,6 +53,7 @@ class RemoteSum(Likened):
 
     cluster: Cluster
     k: int
+    _solved: dict[Hashable, Loss] = field(default_factory=dict)  # by the keys of scores
 
     def on_threads(self, n: int) -> RemoteSum:
         """Return the same sum, because workers have threads of their own."""
@@ -67,12 +70,36 @@ class RemoteSum(Likened):
 
     def gradient(self, F: Floats) -> Floats:
         """Return the gradient with respect to F."""
-        return row_values(self.cluster, Slopes(self.k, bare(F), self._asked))
+        return row_values(self.cluster, Slopes(self.k, bare(F), self._asked(F)))
 
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return the second derivatives at F."""
-        bends = Bends(self.k, bare(F), cautious, self._asked)
-        return RemoteCurvature(self.cluster, bends, self.n_outputs)
+        node = Bends(self.k, bare(F), cautious, self._asked(F))
+        kind = RemoteProfiled if self.loss.n_shared else RemoteCurvature
+        return kind(self.cluster, node, self.n_outputs)
+
+    def loss_at(self, F: Floats) -> Loss:
+        """Return the loss with the shared parameters, if it has some, that are best at F.
+
+        They are found by Newton's method, with one pass per step.
+        """
+        if not self.loss.n_shared:
+            return self.loss
+        node: Node = bare(F)
+        if node.key not in self._solved:
+            last = next(reversed(self._solved.values()), self.loss)
+            self._solved[node.key] = last.solved(partial(self._shared_sums, node))
+            if len(self._solved) > MOST_SOLVED:
+                del self._solved[next(iter(self._solved))]
+        return self._solved[node.key]
+
+    def _shared_sums(self, F: Node, loss: Loss) -> Floats:
+        own = Call(PART, "sum_of", (self.k, None))
+        return self.cluster.add_up(Apply(_shared, (own, F, loss)))[0]
+
+    def rise(self, F: Floats, D: Floats) -> Floats:
+        """Return what a step D of the scores adds to every term, with parameters that stay."""
+        return row_values(self.cluster, self._called("rise", F, D))
 
     def scatter(self, F: Floats) -> Scatter:
         """Return the sums from which the dispersion follows."""
@@ -86,11 +113,16 @@ class RemoteSum(Likened):
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F)."""
-        return float(self._at(F, more={"gap": self._called("gap", F, R)})["gap"])
+        more = {"gap": self._called("gap", F, R)}
+        if not self.loss.n_shared:
+            return float(self._at(F, more=more)["gap"])
+        more["flows"] = Apply(_flows, (self._sum(F), bare(R)))
+        found = self._at(F, more=more)
+        return float(found["gap"]) + self.loss_at(F).shared_gap(found["flows"])
 
     def exact(self, F: Floats, R: Floats) -> tuple[float, float]:
         """Return the sum of the losses themselves, and its gap to R."""
-        if self._asked is None:
+        if self.loss.exact is self.loss:
             return self.value(F), self.gap(F, R)
         [both] = self.cluster.add_up(Apply(np.array, (self._called("exact", F, R),)))
         return float(both[0]), float(both[1])
@@ -102,6 +134,8 @@ class RemoteSum(Likened):
         is kept at 0. A step whose gain would be negligible is not made, so that everything computed
         at its start can be reused.
         """
+        if self.loss.n_shared:
+            return self._shared_shift(F)
         shift = np.zeros(self.n_outputs)
         if self.loss.surrogate() is not None:  # a kink: passes would have to search for it
             return shift
@@ -121,6 +155,16 @@ class RemoteSum(Likened):
                 break
         return shift
 
+    def _shared_shift(self, F: Floats) -> Floats:
+        """Return the shift after which shared parameters have the mean 0; no pass."""
+        loss, none = self.loss_at(F), np.zeros(0)
+        known = loss.shift(none, none, none)
+        assert known is not None
+        assert loss.shared is not None
+        there: Node = bare(F + np.array([[known]]))
+        self._solved.setdefault(there.key, loss.with_shared(loss.shared, -known))
+        return np.array([known])
+
     def _at(
         self, F: Floats, *, with_sums: bool = False, more: dict[str, Node] | None = None
     ) -> dict[str, Floats]:
@@ -131,13 +175,14 @@ class RemoteSum(Likened):
         holds further expressions to add up.
         """
         node: Node = bare(F)
-        slopes = Slopes(self.k, node, self._asked)
-        bends, nodes = Bends(self.k, node, loss=self._asked), dict(more or {})
+        slopes = Slopes(self.k, node, self._asked(F))
+        bends, nodes = Bends(self.k, node, loss=self._asked(F)), dict(more or {})
+        total = self._sum(F)
         known = self.cluster.cached(slopes.key)
         if "value" not in known:
-            nodes["value"] = Call(self._own, "value", (node,))
+            nodes["value"] = Call(total, "value", (node,))
             nodes["bends"] = Call(bends, "total", ())
-            nodes["scatter"] = Apply(_scattered, (self._own, slopes, bends))
+            nodes["scatter"] = Apply(_scattered, (total, slopes, bends))
         if "in_all" not in known:
             nodes["in_all"] = in_all(slopes)
         if with_sums and "sums" not in known and isinstance(node, Scores):
@@ -152,17 +197,17 @@ class RemoteSum(Likened):
             self.cluster.cached(Member(bends, "diagonal").key).update(blocks)
         return known
 
-    @property
-    def _own(self) -> Node:
-        return Call(PART, "sum_of", (self.k, self._asked))
+    def _sum(self, F: Floats) -> Node:
+        return Call(PART, "sum_of", (self.k, self._asked(F)))
 
-    @property
-    def _asked(self) -> Loss | None:
-        """A surrogate, of which parts have others; None for the loss that they have."""
+    def _asked(self, F: Floats) -> Loss | None:
+        """Return a surrogate, or the loss with shared parameters; None for what parts have."""
+        if self.loss.n_shared:
+            return self.loss_at(F)
         return None if self.loss.exact is self.loss else self.loss
 
     def _called(self, name: str, *args: Floats) -> Node:
-        return Call(self._own, name, tuple(map(bare, args)))
+        return Call(self._sum(args[0]), name, tuple(map(bare, args)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +296,61 @@ class RemoteCurvature:
         """Return the curvature of the sample's rows at these indices, multiplied by weights."""
         here = cast(Curvature, self.node.on(self.cluster.sample, {}))
         return here.some(numbers, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteProfiled(RemoteCurvature):
+    """Second derivatives of a sum over all parts whose cut points follow the scores."""
+
+    is_raised: bool = False
+
+    def times(self, V: Floats) -> Floats:
+        """Return the product with V, whose sums per cut point take a pass."""
+        [sums] = self.cluster.add_up(Call(self.node, "at_cuts", (bare(V),)))
+        return row_values(
+            self.cluster, Call(self.node, "less", (bare(V), inverse_of(*self._of_cuts) @ sums))
+        )
+
+    def level(self, V: Floats) -> Floats:
+        """Return the constants (1,) to add to V such that times(V) sums to 0 over rows."""
+        if not self.is_raised:
+            return np.zeros(1)
+        [sums] = self.cluster.add_up(Call(self.node, "level_sums", (bare(V),)))
+        return np.array([-sums[0] / max(float(sums[1]), np.finfo(float).tiny)])
+
+    def raised(self, extra: Floats) -> Curvature:
+        """Return the curvature with `extra` added to the diagonal."""
+        node = Call(self.node, "raised", (bare(extra),))
+        return RemoteProfiled(self.cluster, node, self.n_outputs, is_raised=True)
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return the curvature of the sample's rows at these indices, multiplied by weights."""
+        here = cast(Profiled, super().some(numbers, weights))
+        return replace(here, barrier=self._of_cuts[1])
+
+    @cached_property
+    def _of_cuts(self) -> tuple[Floats, Floats]:
+        """The springs at all cut points, and the barriers between them."""
+        springs, barrier = self.cluster.add_up(
+            Member(self.node, "at_all_cuts"), Member(self.node, "barrier")
+        )
+        return springs, barrier
+
+    @property
+    def of_cuts(self) -> Floats:
+        """The second derivatives with respect to the cut points."""
+        return cuts_matrix(*self._of_cuts)
+
+
+def _shared(total: Summed, F: Floats, loss: Loss) -> Floats:
+    """Return the sums over the rows of a part from which shared parameters follow."""
+    return loss.shared_sums(total.y, total._scores(F), total.cost)
+
+
+def _flows(total: Summed, R: Floats) -> Floats:
+    """Return the sums over the rows of a part from which their part of the gap follows."""
+    unit = total.loss.unit
+    return total.loss.shared_flows(total.y, unit * R / total.cost, total.cost)
 
 
 def _scattered(total: Separable | Summed, slopes: Floats, bends: Curvature) -> Floats:

@@ -103,12 +103,18 @@ class Part:
         return other
 
     def sum_of(self, k: int, loss: Loss | None) -> LossSum:
-        """Return sum number k, of another loss unless it is None; the last one is cached."""
+        """Return sum number k, of another loss unless it is None; the last one is cached.
+
+        A loss with shared parameters keeps them: they are the best ones for all parts.
+        """
         if loss is None:
             return self.sums[k]
         known = self._other_sums.get(k)
         if known is None or known.loss != loss:
-            known = self._other_sums[k] = self.sums[k].by(loss)
+            known = self.sums[k].by(loss)
+            if loss.n_shared:
+                known = replace(cast(Summed, known), is_held=True)
+            self._other_sums[k] = known
         return known
 
     def over(self, codes: Sequence[_core.Codes]) -> Part:

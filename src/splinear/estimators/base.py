@@ -36,6 +36,7 @@ from splinear.estimators.trainer import (
     Trainer,
     starts_like,
     starts_of,
+    with_shared,
 )
 from splinear.losses.base import Loss
 from splinear.losses.checking import check_loss
@@ -214,7 +215,7 @@ class AdditiveEstimator(Stateful):
     ) -> tuple[TrainingTable, Response]:
         """Return the checked rows as numbers, and their response."""
         data = read_rows(self, given, columns=columns, numeric=recipe.loss.kind == "number")
-        loss, y = recipe.loss.read(data.y, data.kept)
+        loss, y = recipe.loss.knowing(given.y).read(data.y, data.kept)
         offset = check_offset(on_host(given.offset), len(y), loss.n_offsets)
         if merges_copies:
             data = data.without_copies(y, offset)
@@ -411,7 +412,8 @@ class AdditiveEstimator(Stateful):
 
     def _store(self, trained: Trained, *, in_haste: bool = False) -> None:
         """Set the fitted attributes."""
-        data, results = trained.data, trained.results
+        data = trained.data
+        loss, results = with_shared(data.loss, trained.results)
         rows = fine_enough(data.rows, self.tol).with_layout(trained.layout)
         parameters, intercept = stack(results)
         weights = data.weighted.weights
@@ -419,7 +421,7 @@ class AdditiveEstimator(Stateful):
             rows, parameters, weights, self._n_threads(), in_haste=in_haste
         )
         layouts = tuple(own.with_moments_of(layout) for own in trained.layouts)
-        self._show(Model(layout, parameters, intercept, layouts), data.loss, trained.edf)
+        self._show(Model(layout, parameters, intercept, layouts), loss, trained.edf)
         self._duals = trained.duals
         self._posteriors = joint_posteriors(self._model, trained.information)
         self.feature_importances_ = deviations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from scipy.special import expit
@@ -11,13 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from splinear._types import Floats, Input
 from splinear.estimators.base import AdditiveEstimator
+from splinear.losses import Ordinal
 from splinear.model.covariance import MOST_PARAMETERS, JointPosterior, is_too_large
 from splinear.model.score_variance import ScoreVariances
 from splinear.objective.running import one_blas_thread
 from splinear.tables.checks import feature_label
 from splinear.tables.device import on_host
 
-__all__ = ["class_intervals", "critical", "posteriors_of", "score_errors", "score_intervals"]
+__all__ = [
+    "class_intervals",
+    "critical",
+    "level_intervals",
+    "posteriors_of",
+    "score_errors",
+    "score_intervals",
+]
 
 
 def posteriors_of(estimator: AdditiveEstimator) -> Sequence[JointPosterior]:
@@ -26,7 +35,7 @@ def posteriors_of(estimator: AdditiveEstimator) -> Sequence[JointPosterior]:
     if not estimator._posteriors:
         raise TypeError(
             f"{type(estimator).__name__} has no likelihood, and so no bands, standard errors and "
-            "p-values. AdditiveClassifier and AdditiveRegressor have them."
+            "p-values. AdditiveClassifier, AdditiveOrdinal and AdditiveRegressor have them."
         )
     return estimator._posteriors
 
@@ -103,6 +112,30 @@ def class_intervals(estimator: AdditiveEstimator, X: Input, level: float, offset
             log_odds, weights = _log_odds(own, k)
             reach = z * np.sqrt(of.of(table, weights))
             out[:, output, 0], out[:, output, 1] = expit(log_odds - reach), expit(log_odds + reach)
+    return out
+
+
+@one_blas_thread()
+def level_intervals(estimator: AdditiveEstimator, X: Input, level: float, offset: Input) -> Floats:
+    """Return intervals for the probabilities of ordered levels, (n_rows, n_levels, 2).
+
+    They are normal intervals for the log-odds of every level, to first order in the score and the
+    cut points.
+    """
+    [posterior] = posteriors_of(estimator)
+    loss, z = cast(Ordinal, estimator._loss), critical(level, np.inf)
+    scores, table = estimator._scores(X, offset), estimator._read_table(X)
+    shared = posterior.information.shared
+    if shared is None or len(shared) != loss.n_shared:
+        raise ValueError("There are no intervals, because a level had a weight of 0 in fit.")
+    of, probabilities = _variances(estimator, posterior), loss.probabilities(scores)
+    out = np.empty((*probabilities.shape, 2))
+    for k, (p, slopes) in enumerate(
+        zip(probabilities.T, loss.log_odds_slopes(scores), strict=True)
+    ):
+        log_odds = np.log(p) - np.log1p(-p)
+        reach = z * np.sqrt(of.of(table, slopes.sum(axis=1, keepdims=True), slopes))
+        out[:, k, 0], out[:, k, 1] = expit(log_odds - reach), expit(log_odds + reach)
     return out
 
 

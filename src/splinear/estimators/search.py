@@ -31,7 +31,7 @@ from splinear._warning import warn
 from splinear.estimators.base import AdditiveEstimator, positive
 from splinear.estimators.live import SearchLine
 from splinear.estimators.reading import Given, TrainingTable, term_plan
-from splinear.estimators.trainer import Trainer
+from splinear.estimators.trainer import Trainer, with_shared
 from splinear.model.additive import Model
 from splinear.objective.problem import Result, Stopping, stack
 from splinear.objective.running import one_blas_thread, side_by_side, thread_count
@@ -273,7 +273,8 @@ class Setting:
         layout = self.training_set.rows.layout
         try:
             for k, results in enumerate(path):
-                scored._show(Model(layout, *stack(results)), self.training_set.loss)
+                loss, own = with_shared(self.training_set.loss, results)
+                scored._show(Model(layout, *stack(own)), loss)
                 scores[k] = scorer(scored, X, y, **options)
         except KeyboardInterrupt as error:
             stopping.watch.fail(error)

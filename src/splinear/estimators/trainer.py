@@ -25,6 +25,7 @@ __all__ = [
     "Trainer",
     "starts_like",
     "starts_of",
+    "with_shared",
 ]
 
 
@@ -150,6 +151,17 @@ class Recipe:
     loss: Loss
     trainer: Trainer
     class_weight: ClassWeight = None
+
+
+def with_shared(loss: Loss, results: Sequence[Result]) -> tuple[Loss, list[Result]]:
+    """Return the loss with the shared parameters of a fit, and results without intercept.
+
+    The intercept becomes a part of these parameters.
+    """
+    if not results or (shared := results[0].shared) is None:
+        return loss, list(results)
+    known = loss.with_shared(shared, results[0].intercept)
+    return known, [replace(found, intercept=0.0) for found in results]
 
 
 def starts_of(model: Model, *, proximal: bool = False) -> list[Start]:

@@ -47,7 +47,7 @@ def to_json(
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    model : fitted additive estimator
     path : path-like, default=None
         A file to write as well. An existing file is replaced when the new one is complete.
     indent : int, default=None
@@ -86,6 +86,7 @@ def as_dict(pieces: ModelPieces) -> Object:
         "task": pieces.task,
         "link": pieces.link,
         "classes": None if classes is None else [_plain(label, "class") for label in classes],
+        "cut_points": None if pieces.grades is None else pieces.grades.cut_points.tolist(),
         **levels,
         "features": [_feature(feature) for feature in pieces.features],
         "intercept": pieces.intercept.tolist(),

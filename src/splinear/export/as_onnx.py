@@ -34,7 +34,7 @@ def to_onnx(
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    model : fitted additive estimator
     path : path-like, default=None
         A file to write as well.
     dtype : {"float32", "float64"}, default="float32"

@@ -25,12 +25,13 @@ def to_sql(
     """Write a query that scores the rows of a table.
 
     The query returns `score`, `probability` (of the second class) and `prediction`. With several
-    classes or labels there is one column for each, named `score_` and the class. NULL and NaN are
-    missing values. Rows for which the estimator would raise an error get NULL.
+    classes or labels there is one column for each, named `score_` and the class; ordered levels
+    have one `score`, and a `probability_` each. NULL and NaN are missing values. Rows for which the
+    estimator would raise an error get NULL.
 
     Parameters
     ----------
-    model : fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR
+    model : fitted additive estimator
     table : str or sequence of str
         The name of the table, whose columns have the names of the features; ("main", "rows") is
         the table "rows" of the schema "main".

@@ -10,6 +10,7 @@ from skl2onnx.common.data_types import Int64TensorType, StringTensorType, guess_
 from skl2onnx.common.utils import check_input_and_output_numbers
 
 from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.ordinal import AdditiveOrdinal
 from splinear.estimators.regressor import AdditiveRegressor
 from splinear.estimators.svc import AdditiveSVC
 from splinear.estimators.svr import AdditiveSVR
@@ -25,7 +26,7 @@ MISSING_TEXT = ""
 
 
 def register() -> None:
-    """Register the four estimators with skl2onnx.
+    """Register the estimators with skl2onnx.
 
     Outputs have its names: label and probabilities (or scores if there are none) for classifiers,
     and variable (N, 1) for regressors.
@@ -37,6 +38,7 @@ def register() -> None:
     }
     for estimator, own in (
         (AdditiveClassifier, options),
+        (AdditiveOrdinal, options),
         (AdditiveSVC, None),
         (AdditiveRegressor, None),
         (AdditiveSVR, None),

@@ -12,11 +12,13 @@ from onnx.checker import check_model
 from splinear._types import AnyArray
 from splinear.export.onnx_graph import Graph
 from splinear.export.onnx_terms import ML, Inputs, OnnxTerms
-from splinear.export.pieces import ModelPieces
+from splinear.export.pieces import ModelPieces, OrderedLevels
 
 __all__ = ["ML_VERSION", "Outputs", "build", "check_opset", "outputs_of", "text_features"]
 
 OLDEST, USUAL, ML_VERSION = 13, 17, 2  # opsets; the operators in use have not changed since
+
+BEYOND = 1e300  # cut points below the lowest and above the highest level
 
 TYPES = {"float32": int(TensorProto.FLOAT), "float64": int(TensorProto.DOUBLE)}
 
@@ -41,7 +43,9 @@ class Outputs:
     def label(self, name: str) -> int:
         """Add the predicted classes (N,) or labels (N, n_labels), and return their type."""
         graph, pieces = self.graph, self.pieces
-        if pieces.task == "multiclass":
+        if pieces.task == "ordinal":
+            at = graph.add("ArgMax", self.probabilities(), axis=1, keepdims=0)
+        elif pieces.task == "multiclass":
             at = graph.add("ArgMax", self.scores, axis=1, keepdims=0)
         else:
             above = graph.add("Greater", self.scores, graph.constant(0.0))
@@ -58,10 +62,21 @@ class Outputs:
         graph = self.graph
         if self.pieces.link == "softmax":
             return graph.add("Softmax", self.scores, axis=1)
+        if self.pieces.grades is not None:
+            return self._of_levels(self.pieces.grades)
         if self.pieces.task == "multilabel":
             return graph.add("Sigmoid", self.scores)
         both = graph.joined([graph.add("Neg", self.scores), self.scores])
         return graph.add("Sigmoid", both)
+
+    def _of_levels(self, levels: OrderedLevels) -> str:
+        """Return P(y >= level) P(y <= level) (1 - exp(-width of the level)), (N, n_levels)."""
+        graph, cuts = self.graph, levels.cut_points
+        low, high = np.append(-BEYOND, cuts), np.append(cuts, BEYOND)
+        above = graph.add("Sigmoid", graph.add("Sub", self.scores, graph.constant(low)))
+        below = graph.add("Sigmoid", graph.add("Sub", graph.constant(high), self.scores))
+        share = graph.constant(-np.expm1(low - high))
+        return graph.add("Mul", graph.add("Mul", above, below), share)
 
     def mean(self) -> str:
         """Return the predicted numbers, (N, n_outputs), in double precision."""

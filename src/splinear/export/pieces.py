@@ -28,6 +28,7 @@ __all__ = [
     "CurveTerm",
     "Feature",
     "ModelPieces",
+    "OrderedLevels",
     "Outside",
     "Pieces",
     "SurfaceAxis",
@@ -350,6 +351,25 @@ TermPieces: TypeAlias = CurveTerm | WaveTerm | CategoryTerm | SurfaceTerm
 
 
 @dataclass(frozen=True, eq=False)
+class OrderedLevels:
+    """How ordered levels follow from the score f: P(y <= level k) = expit(cut_points[k] - f).
+
+    Attributes
+    ----------
+    cut_points : ndarray of shape (n_levels - 1,)
+        In ascending order.
+    modes : tuple of int
+        The levels that are the most probable ones for some scores, in ascending order.
+    starts : tuple of float
+        The scores from which on the second, the third, ... of them is.
+    """
+
+    cut_points: Floats
+    modes: tuple[int, ...]
+    starts: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class ModelPieces:
     """A fitted model: score = intercept + the sum of all terms, for each output.
 
@@ -357,14 +377,15 @@ class ModelPieces:
     ----------
     estimator : str
         The name of its class.
-    task : {"regression", "binary", "multiclass", "multilabel"}
+    task : {"regression", "binary", "multiclass", "multilabel", "ordinal"}
         What is predicted from the scores: a number; classes[1] if the score is above 0, and
-        classes[0] otherwise; the class with the highest score, the first of equal ones; or every
-        label whose score is above 0.
-    link : {"identity", "log", "logistic", "softmax"} or None
+        classes[0] otherwise; the class with the highest score, the first of equal ones; every label
+        whose score is above 0; or the most probable level.
+    link : {"identity", "log", "logistic", "softmax", "ordinal"} or None
         The inverse link turns scores into means or probabilities; None if there are none.
     classes : tuple or None
-        The classes, or the indices of the labels; None in regression.
+        The classes, or the indices of the labels; None in regression. For ordered levels, from the
+        lowest to the highest.
     features : tuple of Feature
         The columns of X.
     intercept : ndarray of shape (n_outputs,)
@@ -372,16 +393,19 @@ class ModelPieces:
         Curves in the order of the columns, then surfaces.
     levels : tuple of float or None
         Those of several quantiles, one per output; otherwise None.
+    grades : OrderedLevels or None
+        How ordered levels follow from the score.
     """
 
     estimator: str
-    task: Literal["regression", "binary", "multiclass", "multilabel"]
-    link: Literal["identity", "log", "logistic", "softmax"] | None
+    task: Literal["regression", "binary", "multiclass", "multilabel", "ordinal"]
+    link: Literal["identity", "log", "logistic", "softmax", "ordinal"] | None
     classes: tuple[object, ...] | None
     features: tuple[Feature, ...]
     intercept: Floats
     terms: tuple[TermPieces, ...]
     levels: tuple[float, ...] | None = None
+    grades: OrderedLevels | None = None
 
     @property
     def n_outputs(self) -> int:

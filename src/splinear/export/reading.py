@@ -12,12 +12,14 @@ from splinear.export.pieces import (
     CategoryTerm,
     Feature,
     ModelPieces,
+    OrderedLevels,
     SurfaceAxis,
     SurfaceTerm,
     TermPieces,
 )
 from splinear.inspection.naming import feature_names, labels_of
-from splinear.losses.base import Link, Task
+from splinear.losses import Ordinal
+from splinear.losses.base import Link, Loss, Task
 from splinear.model.fitted import FittedPair, FittedTerm
 from splinear.terms.pair_group import Chain
 
@@ -49,15 +51,22 @@ def read_model(model: AdditiveEstimator) -> ModelPieces:
         levels=tuple(labels_of(model))
         if task == "regression" and model._loss.n_outputs > 1
         else None,
+        grades=_ordered_levels(model._loss),
     )
+
+
+def _ordered_levels(loss: Loss) -> OrderedLevels | None:
+    if not isinstance(loss, Ordinal) or loss.cut_points is None:
+        return None
+    return OrderedLevels(loss.cut_points, *loss.modes)
 
 
 def _check(model: object) -> None:
     if not isinstance(model, AdditiveEstimator):
         raise TypeError(
-            "A fitted AdditiveClassifier, AdditiveSVC, AdditiveRegressor or AdditiveSVR is needed; "
-            f"got {type(model).__name__}. Of a pipeline, pass the last step; of a search, "
-            "`best_estimator_`."
+            "A fitted AdditiveClassifier, AdditiveOrdinal, AdditiveSVC, AdditiveRegressor or "
+            f"AdditiveSVR is needed; got {type(model).__name__}. Of a pipeline, pass the last "
+            "step; of a search, `best_estimator_`."
         )
     check_is_fitted(model, "terms_")
 

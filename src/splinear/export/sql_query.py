@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from splinear.export.pieces import ModelPieces
+import numpy as np
+
+from splinear.export.pieces import ModelPieces, OrderedLevels
 from splinear.export.sql_lookup import Blobs, Lists, Lookup
 from splinear.export.sql_terms import SqlTerms
 from splinear.export.sql_text import Dialect, added, literal, name, number
@@ -154,6 +156,8 @@ class _Query:
                 out["probability"] = _logistic("s0")
             case = f"CASE WHEN s0 > 0e0 THEN {second} WHEN s0 <= 0e0 THEN {first} END"
             return out | {"prediction": case}
+        if self.pieces.grades is not None:
+            return self._of_levels(self.pieces.grades, classes)
         out = {f"score_{label}": f"s{k}" for k, label in enumerate(classes)}
         if self.has_probabilities:
             total = added([f"e{k}" for k in range(len(classes))])
@@ -165,6 +169,24 @@ class _Query:
                       for k, label in enumerate(classes)}  # fmt: skip
             return out | labels
         cases = [f"WHEN s{k} = best THEN {literal(label)}" for k, label in enumerate(classes)]
+        return out | {"prediction": f"CASE {' '.join(cases)} END"}
+
+    def _of_levels(self, levels: OrderedLevels, classes: Sequence[object]) -> dict[str, str]:
+        """Return the columns of a model of ordered levels."""
+        out, cuts = {"score": "s0"}, levels.cut_points
+        for k, label in enumerate(classes if self.has_probabilities else ()):
+            factors = []
+            if k > 0:
+                factors.append(_logistic(f"(s0 - {number(cuts[k - 1])})"))
+            if k < len(cuts):
+                factors.append(_logistic(f"({number(cuts[k])} - s0)"))
+            if len(factors) == 2:
+                factors.append(number(-np.expm1(cuts[k - 1] - cuts[k])))
+            out[f"probability_{label}"] = " * ".join(f"({factor})" for factor in factors)
+        names = [literal(classes[k]) for k in levels.modes]
+        cases = [f"WHEN s0 >= {number(start)} THEN {own}"
+                 for start, own in zip(levels.starts, names[1:], strict=True)]  # fmt: skip
+        cases = [*cases[::-1], f"WHEN s0 IS NOT NULL THEN {names[0]}"]
         return out | {"prediction": f"CASE {' '.join(cases)} END"}
 
     def _mean(self) -> str:

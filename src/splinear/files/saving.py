@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from splinear._writing import written_whole
 from splinear.estimators.base import AdditiveEstimator
 from splinear.estimators.classifier import AdditiveClassifier
+from splinear.estimators.ordinal import AdditiveOrdinal
 from splinear.estimators.regressor import LOSSES as REGRESSION
 from splinear.estimators.regressor import AdditiveRegressor
 from splinear.estimators.search import PathSearchCV
@@ -29,7 +30,15 @@ from splinear.estimators.svr import AdditiveSVR
 from splinear.estimators.transformers import FourierEmbedding, HermiteEmbedding, SplineEmbedding
 from splinear.files.parameters import made, parameters_plain
 from splinear.files.tree import parts_of, tree_of
-from splinear.losses import EpsilonInsensitive, Hinge, Logistic, Loss, Softmax, SquaredHinge
+from splinear.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Logistic,
+    Loss,
+    Ordinal,
+    Softmax,
+    SquaredHinge,
+)
 
 __all__ = ["VERSION", "load", "read_parts", "save", "write_parts"]
 
@@ -37,6 +46,7 @@ VERSION = 1  # of the format, see docs/guide/files.md
 
 Saved: TypeAlias = (
     AdditiveClassifier
+    | AdditiveOrdinal
     | AdditiveRegressor
     | AdditiveSVC
     | AdditiveSVR
@@ -50,6 +60,7 @@ TRANSFORMERS: tuple[type[Saved], ...] = (SplineEmbedding, FourierEmbedding, Herm
 # The losses that each estimator may have.
 OF_ESTIMATORS: dict[type[Saved], tuple[type[Loss], ...]] = {
     AdditiveClassifier: (Logistic, Softmax),
+    AdditiveOrdinal: (Ordinal,),
     AdditiveRegressor: tuple(REGRESSION.values()),
     AdditiveSVC: (Hinge, SquaredHinge),
     AdditiveSVR: (EpsilonInsensitive,),
@@ -82,7 +93,7 @@ def save(model: Saved, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR or an embedding
+    model : additive estimator or embedding
         The fitted model. For a PathSearchCV, save its `best_estimator_`. A `callback`, and a
         `random_state` that is not a number, are left out, with a warning.
     path : str or path

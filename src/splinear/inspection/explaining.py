@@ -152,15 +152,15 @@ def _score_errors(model: AdditiveEstimator, X: Input, output: Output) -> Floats 
 
 def _probability(model: AdditiveEstimator, scores: Floats, output: Output) -> Floats | None:
     """Return the probabilities of the classes that are explained; None if there are none."""
-    if not hasattr(model, "predict_proba"):
-        return None
+    if not hasattr(model, "predict_proba") or model._loss.task == "ordinal":
+        return None  # levels have several probabilities per score
     found: Floats = model._loss.probabilities(scores)  # type: ignore[attr-defined]
     return found[:, 1:][:, output] if model._loss.task == "binary" else found[:, output]
 
 
 def _targets(model: AdditiveEstimator, output: Output) -> tuple[object, ...]:
-    """Return the classes or levels that are explained; none for a single number."""
-    if not (labels := labels_of(model)):
+    """Return the classes or levels that are explained; none for a single score of all."""
+    if model._loss.task == "ordinal" or not (labels := labels_of(model)):
         return ()
     first = 1 if model._loss.task == "binary" else 0
     places = first + np.atleast_1d(np.arange(len(model.intercept_))[output])

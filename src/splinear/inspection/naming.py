@@ -194,8 +194,9 @@ def labels_of(model: AdditiveEstimator) -> list[Any]:
 def score_unit(model: AdditiveEstimator, name: str) -> str:
     """Return a name for the score, given the name of the target or class.
 
-    In regression it is the target, or its logarithm. In classification it is the log-odds of a
-    class, relative to the geometric mean of all classes if there are more than two, or a margin.
+    In regression it is the target, or its logarithm; for ordered levels, the latent scale of the
+    target. In classification it is the log-odds of a class, relative to the geometric mean of all
+    classes if there are more than two, or a margin.
     """
     return model._loss.score_name(name)
 
@@ -223,6 +224,8 @@ def _place_of(model: AdditiveEstimator, target: object) -> int:
     labels = labels_of(model)
     if not labels:
         raise ValueError(f"target is for classifiers; {type(model).__name__} has one output.")
+    if model._loss.task == "ordinal":
+        raise ValueError(f"target={target!r}, but one score is that of all levels; leave it out.")
     known = labels[-1:] if len(model.intercept_) == 1 else labels
     if target in known:
         return known.index(target)

@@ -8,6 +8,7 @@ from splinear.losses.gamma import Gamma
 from splinear.losses.hinge import Hinge
 from splinear.losses.logistic import Logistic
 from splinear.losses.negative_binomial import NegativeBinomial
+from splinear.losses.ordinal import Ordinal
 from splinear.losses.poisson import Poisson
 from splinear.losses.quantile import Quantile
 from splinear.losses.softmax import Softmax
@@ -22,6 +23,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "NegativeBinomial",
+    "Ordinal",
     "Poisson",
     "Quantile",
     "Softmax",
@@ -39,6 +41,7 @@ LOSSES: dict[str, type[Loss]] = {
         Hinge,
         Logistic,
         NegativeBinomial,
+        Ordinal,
         Poisson,
         Quantile,
         Softmax,

@@ -11,6 +11,7 @@ before training and added to the intercept afterwards. `coded` returns y as the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -19,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.utils.validation import check_consistent_length
 
-from splinear._types import AnyArray, Floats
+from splinear._types import AnyArray, Floats, Input
 from splinear.losses.curvature import Curvature, Diagonal
 from splinear.losses.survey import Survey
 from splinear.tables.target import target_numbers
@@ -28,8 +29,8 @@ __all__ = ["SCORED", "Link", "Loss", "Offset", "Task", "power_of_two"]
 
 Self = TypeVar("Self", bound="Loss")
 
-Task = Literal["regression", "binary", "multiclass", "multilabel"]
-Link = Literal["identity", "log", "logistic", "softmax"]
+Task = Literal["regression", "binary", "multiclass", "multilabel", "ordinal"]
+Link = Literal["identity", "log", "logistic", "softmax", "ordinal"]
 Offset: TypeAlias = "Floats | float | None"  # what is added to the scores of all rows
 
 LARGEST = 1e37  # absolute value of a target: some predictions are in single precision
@@ -68,9 +69,9 @@ class Loss:
         The name in constructors and files; empty for a user's own loss.
     kind : {"number", "class"}
         What y holds.
-    task : {"regression", "binary", "multiclass", "multilabel"}
+    task : {"regression", "binary", "multiclass", "multilabel", "ordinal"}
         The same, once y has been read.
-    link : {"identity", "log", "logistic", "softmax"} or None
+    link : {"identity", "log", "logistic", "softmax", "ordinal"} or None
         What makes a score of a prediction; None if scores are margins.
     convex : bool
         Whether `value` is convex in f. It is a promise, on which certificates rest: without it,
@@ -89,6 +90,10 @@ class Loss:
         deviance (0: the squared error).
     is_estimated : bool
         Whether it has a parameter that `renewed` estimates while the model is fitted.
+    shared : ndarray of shape (n_shared,) or None
+        Parameters that all rows share, as cut points: `profiled` solves for them at all scores, so
+        that the sum is a function of the scores alone. None if they are not known yet, or if there
+        are none but intercepts.
     seen : Survey or None
         What is known of y; None before `fitted`.
     bytes_per_row : (int, int)
@@ -167,6 +172,11 @@ class Loss:
         return None
 
     # -- what y may be ---------------------------------------------------------------------------
+
+    def knowing(self, y: Input) -> Loss:
+        """Return the loss with what the type of y tells, as the user passed it."""
+        del y
+        return self
 
     def allows(self, y: Floats) -> AnyArray:
         """Return whether each number may be a target."""
@@ -301,6 +311,51 @@ class Loss:
         """Return the constant that minimizes sum c value(y, f + constant); None if no formula."""
         del y, f, cost
         return None
+
+    # -- shared parameters -----------------------------------------------------------------------
+
+    @property
+    def n_shared(self) -> int:
+        """Number of parameters that all rows share, beside intercepts."""
+        return 0
+
+    @property
+    def shared(self) -> Floats | None:
+        """These parameters; None if they are not known, or if there are none."""
+        return None
+
+    left: float = 0.0  # about what better shared parameters would gain
+
+    def profiled(self: Self, y: AnyArray, F: Floats, cost: Floats) -> Self:
+        """Return the loss with the shared parameters that minimize the sum at scores F.
+
+        `value`, `slope` and the other methods are then those for these parameters, but `evaluate`
+        and `cautious` return the curvature of the sum whose shared parameters follow F.
+        """
+        return self.solved(lambda loss: loss.shared_sums(y, F, cost))
+
+    def shared_sums(self, y: AnyArray, F: Floats, cost: Floats) -> Floats:
+        """Return what `solved` needs to know of rows with their scores: sums, which add up."""
+        raise NotImplementedError
+
+    def solved(self: Self, sums_at: Callable[[Self], Floats]) -> Self:
+        """Return the loss with the best shared parameters, beginning with its own.
+
+        sums_at(loss) returns the `shared_sums` of all rows, wherever they are.
+        """
+        raise NotImplementedError
+
+    def with_shared(self: Self, shared: Floats, intercept: float = 0.0) -> Self:
+        """Return the loss with shared parameters, for scores less an intercept."""
+        raise NotImplementedError
+
+    def shared_flows(self, y: AnyArray, R: Floats, cost: Floats) -> Floats:
+        """Return what `shared_gap` needs to know of rows with slopes R: sums, which add up."""
+        raise NotImplementedError
+
+    def shared_gap(self, flows: Floats) -> float:
+        """Return the part of the gap of all rows that `gap`, for fixed parameters, lacks."""
+        raise NotImplementedError
 
     # -- a kink ----------------------------------------------------------------------------------
 

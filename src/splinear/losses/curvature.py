@@ -11,7 +11,7 @@ from splinear import _per_row as per_row
 from splinear._caching import cached_property
 from splinear._types import AnyArray, Floats
 
-__all__ = ["Coupled", "Curvature", "Diagonal"]
+__all__ = ["Coupled", "Curvature", "Diagonal", "Profiled", "cuts_matrix", "inverse_of"]
 
 
 class Curvature(Protocol):
@@ -163,3 +163,140 @@ class Coupled:
         extra = None if self.extra is None else self.extra[numbers] * weights
         p, cost = self.probabilities[:, numbers], self.cost[numbers] * weights
         return Coupled(p, cost, extra)
+
+
+@dataclass(frozen=True, eq=False)
+class Profiled:
+    """Second derivatives of a sum of one output whose cut points follow the scores.
+
+    Row i is tied to the cut points below and above its level, by springs of the strengths `lower`
+    and `upper`, and the cut points are tied to each other by the `barrier` between them. So there
+    is a matrix diag(h) - E M^{-1} E', with h = lower + upper, E the springs of all rows (n_rows,
+    n_cuts), and M the second derivatives with respect to the cut points. For a constant it is 0.
+
+    Attributes
+    ----------
+    number : ndarray of shape (n_rows,)
+        The position of each row's level.
+    lower, upper : ndarray of shape (n_rows,)
+        0 for the lowest and for the highest level.
+    barrier : ndarray of shape (n_levels - 2,)
+    n_levels : int
+    extra : ndarray of shape (n_rows,) or None
+        What is added to the diagonal.
+    """
+
+    number: AnyArray
+    lower: Floats
+    upper: Floats
+    barrier: Floats
+    n_levels: int
+    extra: Floats | None = None
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """The diagonal for fixed cut points, (1, n_rows)."""
+        h = self.lower + self.upper
+        return np.asarray(h if self.extra is None else h + self.extra)[None]
+
+    @property
+    def independent(self) -> Floats:
+        """The diagonal itself."""
+        return self.diagonal
+
+    def between(self, k: int, m: int) -> Floats:
+        """Return the diagonal (n_rows,)."""
+        del k, m
+        return np.asarray(self.diagonal[0])
+
+    def times(self, V: Floats) -> Floats:
+        """Return the product with V (1, n_rows)."""
+        return self.less(V, inverse_of(self.at_all_cuts, self.barrier) @ self.at_cuts(V))
+
+    def less(self, V: Floats, pulled: Floats) -> Floats:
+        """Return the product with V less that of E with `pulled` (n_cuts,)."""
+        v, ends = V[0], np.concatenate([[0.0], pulled, [0.0]])
+        out = (self.lower + self.upper) * v
+        out -= self.lower * ends[self.number] + self.upper * ends[self.number + 1]
+        return np.asarray(out if self.extra is None else out + self.extra * v)[None]
+
+    def at_cuts(self, V: Floats) -> Floats:
+        """Return E'v for V (1, n_rows), (n_cuts,)."""
+        n, v = self.n_levels, V[0]
+        of_upper = np.bincount(self.number, self.upper * v, n)[:-1]
+        return np.asarray(of_upper + np.bincount(self.number, self.lower * v, n)[1:])
+
+    @cached_property
+    def at_all_cuts(self) -> Floats:
+        """The strengths of all springs at each cut point, (n_cuts,)."""
+        return self.at_cuts(np.ones((1, len(self.lower))))
+
+    def springs(self, k: int) -> Floats:
+        """Return the strengths with which the rows are tied to cut point k, (n_rows,)."""
+        out = np.where(self.number == k, self.upper, 0.0)
+        return np.asarray(np.where(self.number == k + 1, self.lower, out))
+
+    @property
+    def of_cuts(self) -> Floats:
+        """M, the second derivatives with respect to the cut points."""
+        return cuts_matrix(self.at_all_cuts, self.barrier)
+
+    def level(self, V: Floats) -> Floats:
+        """Return the constants (1,) to add to V such that times(V) sums to 0 over rows.
+
+        Without `extra` all constants do, and this one centers V.
+        """
+        along, in_all = self.level_sums(V)
+        return np.array([-along / max(in_all, np.finfo(float).tiny)])
+
+    def level_sums(self, V: Floats) -> Floats:
+        """Return the sums over rows of which `level` is the ratio, (2,)."""
+        h = self.diagonal[0] if self.extra is None else self.extra
+        return np.array([float(h @ V[0]), float(h.sum())])
+
+    def total(self) -> Floats:
+        """Return the second derivatives with respect to a constant added to the scores, (1, 1)."""
+        return np.array([[0.0 if self.extra is None else float(self.extra.sum())]])
+
+    def raised(self, extra: Floats) -> Curvature:
+        """Return the curvature with extra (n_rows,) added to the diagonal."""
+        return replace(self, extra=extra if self.extra is None else self.extra + extra)
+
+    def some(self, numbers: AnyArray, weights: Floats) -> Curvature:
+        """Return the curvature of the rows at these indices, multiplied by weights."""
+        return replace(
+            self,
+            number=self.number[numbers],
+            lower=self.lower[numbers] * weights,
+            upper=self.upper[numbers] * weights,
+            extra=None if self.extra is None else self.extra[numbers] * weights,
+        )
+
+
+def cuts_matrix(springs: Floats, barrier: Floats) -> Floats:
+    """Return second derivatives with respect to cut points, given springs and what is between."""
+    M, n = np.diag(springs).astype(np.float64), len(barrier)
+    at = np.arange(n)
+    M[at, at] += barrier
+    M[at + 1, at + 1] += barrier
+    M[at, at + 1] -= barrier
+    M[at + 1, at] -= barrier
+    return M
+
+
+def inverse_of(springs: Floats, barrier: Floats) -> Floats:
+    """Return the inverse of `cuts_matrix`, by way of the first cut point and the widths after it.
+
+    Of these, one that is tiny keeps its digits. Without any curvature it is 0.
+    """
+    n = len(springs)
+    if n == 0:
+        return np.zeros((0, 0))
+    at = np.arange(n)
+    H = np.cumsum(springs[::-1])[::-1][np.maximum(at[:, None], at)]
+    H[at[1:], at[1:]] += barrier
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(H), np.finfo(float).tiny))
+    inner = np.linalg.pinv(H * scale[:, None] * scale, rcond=1e-14, hermitian=True)
+    # Sums of widths are cut points.
+    half = np.cumsum(inner * scale[:, None] * scale, axis=0)
+    return np.asarray(np.cumsum(half, axis=1))

@@ -46,7 +46,10 @@ LEAST_EIGENVALUE = 1e-10  # relative to the largest; smaller ones count as 0
 
 @dataclass(eq=False)
 class _Node:
-    """One term of one output, or an intercept (block None), and its rows in `coupling`."""
+    """One term of one output, or an intercept (block None), and its rows in `coupling`.
+
+    In place of an intercept there may be shared parameters, which have several rows.
+    """
 
     at: slice
     block: TermBlock | None
@@ -85,7 +88,7 @@ class JointPosterior:
     @property
     def _freedom_of_others(self) -> float:
         """Effective degrees of freedom of intercepts, surfaces, and terms without a covariance."""
-        freedom = self.share * len(self.outputs)
+        freedom = self.share * sum(len(own) for own in self.information.of_intercepts)
         for of_output in self.information.blocks:
             for curves, own in zip(self.model.layout.groups, of_output, strict=True):
                 if is_too_large(curves):
@@ -223,12 +226,12 @@ class JointPosterior:
         """All terms and intercepts, each with its rows in `coupling`."""
         n = len(self.coupling) // len(self.outputs)
         out = []
-        for k in range(len(self.outputs)):
+        for k, of_intercept in enumerate(self.information.of_intercepts):
             for block in self.blocks:
                 if block.output == k:
                     at = slice(k * n + block.thinned.start, k * n + block.thinned.stop)
                     out.append(_Node(at, block))
-            out.append(_Node(slice((k + 1) * n - 1, (k + 1) * n), None))
+            out.append(_Node(slice((k + 1) * n - len(of_intercept), (k + 1) * n), None))
         return out
 
     @cached_property
@@ -262,7 +265,7 @@ class JointPosterior:
         if node.block is not None:
             return node.block.own
         k = node.at.start * len(self.outputs) // len(self.coupling)
-        return np.array([[self.information.totals[k]]])
+        return np.asarray(self.information.of_intercepts[k])
 
     @cached_property
     def covariance(self) -> Floats:
@@ -277,12 +280,15 @@ class JointPosterior:
         return np.asarray((G + G.T) / 2.0)
 
     @property
-    def intercepts(self) -> list[tuple[slice, float]]:
-        """The row of every intercept in `coupling`, and its variance over phi given all terms."""
+    def intercepts(self) -> list[tuple[slice, Floats]]:
+        """The rows of every intercept in `coupling`, and its variance over phi given all terms.
+
+        The variance is a matrix, (1, 1) unless there are shared parameters in its place.
+        """
         firm = FIRM if len(self.outputs) > 1 else 0.0
-        totals = np.maximum(self.information.totals, np.finfo(float).tiny)
         places = [node.at for node in self.nodes if node.block is None]
-        return list(zip(places, (1.0 / ((1.0 + firm) * totals)).tolist(), strict=True))
+        unknown = [_inverse((1.0 + firm) * own) for own in self.information.of_intercepts]
+        return list(zip(places, unknown, strict=True))
 
     def _shared(self, node: _Node) -> Floats:
         """Return C_j. G C_.j: the information on a term that is lost to the other terms."""
@@ -306,7 +312,9 @@ class JointPosterior:
             return np.nan
         at, curve = block.thinned, block.projection @ block.free_parameters
         n_left = n_rows - (n - len(curve))
-        centered = C[at, at] - np.outer(C[at, -1], C[at, -1]) / C[-1, -1]
+        ends = self.nodes[-1].at.start - self.nodes[-1].at.stop  # rows of the intercept
+        tie = C[at, ends:].sum(axis=1)
+        centered = C[at, at] - np.outer(tie, tie) / C[ends:, ends:].sum()
         in_all = float(curve @ centered @ curve)
         if not in_all > 0.0 or n_left <= 0:
             return np.nan
@@ -359,6 +367,13 @@ def joint_posteriors(model: Model, kept: Sequence[Information]) -> list[JointPos
         out.append(JointPosterior(own, information, outputs))
         first = outputs.stop
     return out
+
+
+def _inverse(A: Floats) -> Floats:
+    """Return the inverse of a small matrix; of one number, it is never infinite."""
+    if len(A) == 1:
+        return np.asarray(1.0 / np.maximum(A, np.finfo(float).tiny))
+    return np.asarray(np.linalg.pinv(A, hermitian=True))
 
 
 def _root(A: Floats, power: float) -> Floats:

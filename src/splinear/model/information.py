@@ -83,7 +83,7 @@ class Information:
         count as known.
     coupling : ndarray
         The upper triangle, row by row, of the matrix over all outputs: for each output the thinned
-        functions that are reached, followed by its intercept.
+        functions that are reached, followed by its intercept (or by `shared`).
     n_rows, n_coupled : int
         Number of rows with a positive weight, and of those that `coupling` is computed from.
     slopes : ndarray of shape (n_outputs, n_parameters)
@@ -96,6 +96,9 @@ class Information:
         surfaces. Classes count as independent here.
     pair_slopes : ndarray of shape (n_outputs, n_nodes)
         The gradient with respect to the tables of surfaces, like `slopes`.
+    shared : ndarray of shape (n_shared, n_shared) or None
+        Second derivatives with respect to shared parameters, for one output: of minus the cut
+        points. They take the place of the intercept in `coupling`. None if there are none.
     """
 
     blocks: list[list[Floats]]
@@ -109,6 +112,7 @@ class Information:
     scatter: Scatter
     pair_blocks: list[list[Floats]]
     pair_slopes: Floats
+    shared: Floats | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -122,6 +126,13 @@ class Information:
         `blocks` are from all rows, except after Ctrl-C (see `as_of`).
         """
         return self.n_coupled < self.n_rows
+
+    @property
+    def of_intercepts(self) -> list[Floats]:
+        """The second derivatives with respect to each output's intercept, or what replaces it."""
+        if self.shared is not None:
+            return [self.shared]
+        return [np.array([[total]]) for total in self.totals]
 
     def in_units(self, unit: float) -> Information:
         """Return the information for targets multiplied by `unit`."""
@@ -142,6 +153,7 @@ class Information:
             blocks=[[share * block for block in own] for own in self.blocks],
             ties=share * self.ties,
             totals=share * self.totals,
+            shared=None if self.shared is None else share * self.shared,
             coupling=share * self.coupling,
             n_rows=n_rows,
             slopes=share * self.slopes,

@@ -91,15 +91,24 @@ class ScoreVariances:
             out.append(_Part(block.output, own, curve.mu, onto, slice(0), curve.kappa, mean))
         return out
 
-    def of(self, table: Table, weights: Floats) -> Floats:
-        """Return the variances of sum_k weights[i, k] f_k(x_i), (n_rows,)."""
+    def of(self, table: Table, weights: Floats, of_shared: Floats | None = None) -> Floats:
+        """Return the variances of sum_k weights[i, k] f_k(x_i), (n_rows,).
+
+        Where shared parameters take the place of the intercept, f_k is the curves' part, to which
+        the parameters times `of_shared` (n_rows, n_shared) are added; by default, their mean is.
+        """
+        sizes = [len(own) for own in self.posterior.information.of_intercepts]
+        ends = [np.tile(weights[:, [k]] / n, n) for k, n in enumerate(sizes)]
+        ends = ends if of_shared is None else [of_shared]
         out = np.empty(table.shape[0])
         step = max(1, AT_ONCE // max(1, self.n))
         for rows, chunk in table.chunks():
             for start in range(rows.start, rows.stop, step):
                 some = slice(start, min(start + step, rows.stop))
                 piece: Chunk = chunk[some.start - rows.start : some.stop - rows.start]
-                out[some] = self.posterior.noise * self._of(as_dense(piece), weights[some])
+                out[some] = self.posterior.noise * self._of(
+                    as_dense(piece), weights[some], [own[some] for own in ends]
+                )
                 out[some] += self._of_surfaces(as_dense(piece), weights[some])
         return out
 
@@ -111,11 +120,12 @@ class ScoreVariances:
             out += weights[:, output] ** 2 * surface.variances(x, z)
         return out
 
-    def _of(self, piece: AnyArray, weights: Floats) -> Floats:
+    def _of(self, piece: AnyArray, weights: Floats, ends: list[Floats]) -> Floats:
         values = [part.values(piece, weights) for part in self.parts]
         if not self.is_joint:
-            totals = np.maximum(self.posterior.information.totals, np.finfo(float).tiny)
-            variance = (weights**2 / totals).sum(axis=1)
+            variance = np.zeros(len(piece))
+            for own, (_, unknown) in zip(ends, self.posterior.intercepts, strict=True):
+                variance += ((own @ unknown) * own).sum(axis=1)
             for part, e in zip(self.parts, values, strict=True):
                 variance += (e**2 * (part.mu + part.kappa) / (1.0 + part.mu) ** 2).sum(axis=1)
             return np.asarray(variance)
@@ -124,9 +134,9 @@ class ScoreVariances:
             seen = e / (1.0 + part.mu)
             variance += (e * seen).sum(axis=1)
             q[:, part.at] = seen @ part.onto.T
-        for output, (at, unknown) in enumerate(self.posterior.intercepts):
-            variance += weights[:, output] ** 2 * unknown
-            q[:, at] = weights[:, [output]] * unknown
+        for own, (at, unknown) in zip(ends, self.posterior.intercepts, strict=True):
+            q[:, at] = own @ unknown
+            variance += (q[:, at] * own).sum(axis=1)
         known = q @ self.Q
         variance -= (q * known).sum(axis=1)
         for part, e in zip(self.parts, values, strict=True):

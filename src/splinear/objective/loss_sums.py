@@ -7,7 +7,7 @@ margins, which the core computes if it has the loss.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -32,8 +32,10 @@ __all__ = [
     "Summed",
     "constant_of",
     "exact_value",
+    "left_of",
     "missing_curvature",
     "renewed",
+    "shared_of",
 ]
 
 MAX_SHIFTS = 100
@@ -185,7 +187,10 @@ def missing_curvature(total: LossSum, F: Floats, D: Floats, curvature: Curvature
         found: Floats = _core.missing_bends(*total.twin, F[0], D[0], h, far, total.n_threads)
         return found
     D = np.clip(D, -total.farthest, total.farthest)
-    rise = total.each(F + D) - total.each(F)
+    if total.loss.n_shared:
+        rise = cast(Summed, total).rise(F, D)
+    else:
+        rise = total.each(F + D) - total.each(F)
     rise -= np.einsum("ki,ki->i", total.gradient(F), D)
     said = 0.5 * np.einsum("ki,ki->i", curvature.times(D), D)
     squares = np.maximum(np.einsum("ki,ki->i", D, D), np.finfo(float).tiny)
@@ -362,6 +367,8 @@ class Summed:
         As solvers see it.
     cost : ndarray of shape (n_rows,)
     offset : ndarray of shape (n_rows,) or (n_outputs, n_rows), float or None
+    is_held : bool
+        Whether the loss keeps its shared parameters; otherwise they follow the scores.
     """
 
     loss: Loss
@@ -370,6 +377,7 @@ class Summed:
     offset: Offset = None
     units: Units = EVERY_ROW
     bias: float | None = None
+    is_held: bool = False
     _known: list[Any] = field(default_factory=list)  # scores, and what is known at them
 
     @property
@@ -406,17 +414,37 @@ class Summed:
     def _at(self, F: Floats) -> tuple[Floats, Floats, Curvature]:
         """Return values (n_rows,), slopes and curvatures at F; those of the last F are known."""
         if not self._known or self._known[0] is not F:
-            unit = self.loss.unit
-            each, slopes, bends = self.loss.evaluate(self.y, self._scores(F), self.cost)
+            unit, scores = self.loss.unit, self._scores(F)
+            loss = self.loss
+            if loss.n_shared and not self.is_held:
+                last: Loss = self._known[2] if self._known else loss
+                loss = last.profiled(self.y, scores, self.cost)
+            each, slopes, bends = loss.evaluate(self.y, scores, self.cost)
             if unit != 1.0:
                 each, slopes = each / unit**2, slopes / unit
-            self._known[:] = [F, (each, slopes, bends)]
+            self._known[:] = [F, (each, slopes, bends), loss]
         found: tuple[Floats, Floats, Curvature] = self._known[1]
+        return found
+
+    def loss_at(self, F: Floats) -> Loss:
+        """Return the loss with the shared parameters, if it has some, that are best at F."""
+        if not self.loss.n_shared or self.is_held:
+            return self.loss
+        self._at(F)
+        found: Loss = self._known[2]
         return found
 
     def each(self, F: Floats) -> Floats:
         """Return the terms of the sum, (n_rows,)."""
-        return self.cost * self.loss.values(self.y, self._scores(F)) / self.loss.unit**2
+        return self._each(self.loss_at(F), F)
+
+    def _each(self, loss: Loss, F: Floats) -> Floats:
+        return self.cost * loss.values(self.y, self._scores(F)) / loss.unit**2
+
+    def rise(self, F: Floats, D: Floats) -> Floats:
+        """Return what a step D of the scores adds to every term, with parameters that stay."""
+        loss = self.loss_at(F)
+        return self._each(loss, F + D) - self._each(loss, F)
 
     def value(self, F: Floats) -> float:
         """Return the sum."""
@@ -429,19 +457,22 @@ class Summed:
     def curvature(self, F: Floats, *, cautious: bool = False) -> Curvature:
         """Return the second derivatives at F."""
         if cautious:
-            return self.loss.cautious(self.y, self._scores(F), self.cost)
+            return self.loss_at(F).cautious(self.y, self._scores(F), self.cost)
         return self._at(F)[2]
 
     def gap(self, F: Floats, R: Floats) -> float:
         """Return L(F) + L*(R) - sum(R * F); infinite if R is no slope at any score."""
-        counts, unit = np.flatnonzero(self.cost), self.loss.unit
+        counts, unit, loss = np.flatnonzero(self.cost), self.loss.unit, self.loss_at(F)
         if len(counts) == len(self.cost):
             scores, cost, y = self._scores(F), self.cost, self.y
         else:
             scores, cost, y = self._scores(F)[:, counts], self.cost[counts], self.y[counts]
             R = R[:, counts]
-        each = self.loss.gap(y, scores, unit * R / cost)
-        return max(0.0, float(cost @ each) / unit**2)
+        R = unit * R / cost
+        in_all = float(cost @ loss.gap(y, scores, R))
+        if loss.n_shared and not self.is_held:
+            in_all += loss.shared_gap(loss.shared_flows(y, R, cost))
+        return max(0.0, in_all / unit**2)
 
     def best_shift(self, F: Floats) -> Floats:
         """Return the constants (n_outputs,) that minimize the sum when added to F.
@@ -450,9 +481,12 @@ class Summed:
         """
         if self.n_outputs > 1:
             return self._best_shifts(F)
-        known = self.loss.shift(self.y, self._scores(F)[0], self.cost)
+        loss = self.loss_at(F)
+        known = loss.shift(self.y, self._scores(F)[0], self.cost)
         if known is not None:
-            return np.array([known / self.loss.unit])
+            if loss.shared is not None:  # the caller may shift F in place
+                self._known[:] = [None, None, loss.with_shared(loss.shared, -known)]
+            return np.array([known / loss.unit])
         return np.array([self._root(F)])
 
     def _best_shifts(self, F: Floats) -> Floats:
@@ -511,6 +545,18 @@ def exact_value(total: LossSum, F: Floats) -> float:
     """Return the sum of the losses themselves, also if those of `total` are surrogates."""
     loss = total.loss
     return total.value(F) if loss.exact is loss else float(total.by(loss.exact).each(F).sum())
+
+
+def shared_of(total: LossSum, F: Floats) -> Floats | None:
+    """Return the shared parameters of the loss that are best at F; None if it has none."""
+    if not total.loss.n_shared:
+        return None
+    return cast(Summed, total).loss_at(F).shared  # or a sum over workers, which has the same
+
+
+def left_of(total: LossSum, F: Floats) -> float:
+    """Return about what better shared parameters of the loss would gain at F; 0 without any."""
+    return cast(Summed, total).loss_at(F).left if total.loss.n_shared else 0.0
 
 
 def constant_of(total: LossSum) -> float:

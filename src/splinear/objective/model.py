@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import Floats
-from splinear.losses.curvature import Curvature
+from splinear.losses.curvature import Curvature, Diagonal
 from splinear.model.cone import Cone
 from splinear.model.factoring import factor_with
 from splinear.model.nonnegative import Metric
@@ -142,15 +142,25 @@ class Model:
         Free intercepts follow: those of the direction are replaced in place, such that their part
         of the product is 0.
         """
-        space = self.space
-        is_one = space.is_free and space.n_outputs == 1 and not space.layout.pairs
-        if is_one and isinstance(space.rows, TrainingRows):
-            scores, product = self._times_at_once(space.rows, direction)
+        rows = self._rows_at_once
+        if rows is not None and self.space.is_free:
+            scores, product = self._times_at_once(rows, direction)
         else:
             scores, product = self._times_step_by_step(direction)
         if self.calibration is not None:
-            product[:, :-1] += self.calibration.times(space, direction[:, :-1])
+            product[:, :-1] += self.calibration.times(self.space, direction[:, :-1])
         return scores, product
+
+    @property
+    def _rows_at_once(self) -> TrainingRows | None:
+        """The rows, if the core can compute all of a product with the Hessian; otherwise None.
+
+        It can for the curves of one output, and for losses that tie no row to another.
+        """
+        rows, is_one = self.space.rows, self.space.n_outputs == 1 and not self.space.layout.pairs
+        if not is_one or not isinstance(rows, TrainingRows):
+            return None
+        return rows if isinstance(self.curvature, Diagonal) else None
 
     def precondition(self, theta: Floats) -> Floats:
         """Return theta multiplied by an approximate inverse of the Hessian."""
@@ -223,9 +233,8 @@ class Banded(Model):
 
     def least(self, gradient: Floats, radius: float, watch: Watch, aim: Aim) -> Step:
         """Minimize the model, in one call where that is possible."""
-        space, rows = self.space, self.space.rows
-        is_one = space.n_outputs == 1 and not space.layout.pairs and self.calibration is None
-        if not is_one or not isinstance(rows, TrainingRows):
+        space, rows = self.space, self._rows_at_once
+        if rows is None or self.calibration is not None:
             return super().least(gradient, radius, watch, aim)
         limits = _core.StepLimits(
             radius=radius,
@@ -293,6 +302,7 @@ class Dense(Model):
         self._metric: Metric | None = None
         is_all = n_sample == space.n_rows and (part.all_rows.rows.is_here or not part.is_whole)
         is_exact = is_all and space.n_outputs == 1 and not space.layout.pairs
+        is_exact = is_exact and isinstance(curvature, Diagonal)
         self.exact = self.matrices[0] if is_exact else None
 
     def _matrix(

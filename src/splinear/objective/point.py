@@ -13,7 +13,7 @@ from splinear._types import Floats
 from splinear.losses.curvature import Curvature
 from splinear.model.layout import Layout
 from splinear.model.scatter import Scatter
-from splinear.objective.loss_sums import LossSum, missing_curvature
+from splinear.objective.loss_sums import LossSum, left_of, missing_curvature, shared_of
 from splinear.objective.problem import Result
 from splinear.objective.rows import RowValues
 from splinear.objective.space import Space, dot
@@ -261,13 +261,15 @@ class Point:
         if not self.space.is_free:
             return 0.0
         slopes = self.space.totals(self.total.gradient(self.F))
-        return float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
+        tilt = float(np.abs(slopes) @ np.abs(self.total.best_shift(self.F)))
+        return tilt + left_of(self.total, self.F)
 
     def results(self, tol: float) -> list[Result]:
         """Return the models of all outputs, with their certificate."""
         coef = self.space.layout.extended(self.parameters)
         slopes = self.total.gradient(self.F) if self.proof is None else self.proof
         value, gap, converged = self.value, self.gap, self.is_converged(tol)
+        shared = shared_of(self.total, self.F)
         if self.total.loss.exact is not self.total.loss:
             value, gap, _ = self.exactly()
             tilt = np.abs(self.space.totals(slopes)) @ np.abs(self.total.best_shift(self.F))
@@ -283,6 +285,7 @@ class Point:
                 converged=converged,
                 certified=converged,
                 slopes=slopes[k],
+                shared=shared,
             )
             for k in range(len(coef))
         ]

@@ -112,7 +112,8 @@ class Result:
     `converged` says that the gap is within tol, `certified` that this is proven on X itself, and
     `rounded` that it holds for X rounded to codes but not for X itself. `alpha` holds the dual
     variables of dual coordinate descent, and `slopes` the derivatives of the losses with respect to
-    the scores, which prove the gap of Newton's method; both are in training order.
+    the scores, which prove the gap of Newton's method; both are in training order. `shared` are the
+    shared parameters of the loss, such as cut points.
     """
 
     coef: Floats  # (n_parameters,) of the layout
@@ -125,6 +126,7 @@ class Result:
     certified: bool = False
     alpha: Floats | None = None
     slopes: Floats | None = None
+    shared: Floats | None = None  # parameters of the loss that are best for these scores
     rounded: bool = False
 
 

@@ -28,6 +28,8 @@ from splinear.objective.units import EVERY_ROW, Units
 __all__ = ["ClassWeight", "Problems", "Response", "TrainingSet", "WeightedRows", "class_weights"]
 
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
+OF_CLASSES = ("multiclass", "ordinal")  # tasks whose class weights are weights of rows
+
 Problems = Callable[[int], Problem]  # from the index of an output to its problem
 Found = TypeVar("Found", Result, Start)
 
@@ -214,7 +216,7 @@ class Response:
         else:
             columns = self.y.shape[1] if self.y.ndim == 2 else 1
             shared, each = self.y.itemsize * columns, 0
-            shared += 16 if self.class_weight is not None and self.loss.task == "multiclass" else 0
+            shared += 16 if self.class_weight is not None and self.loss.task in OF_CLASSES else 0
         if self.offset is not None:
             shared, each = shared + 8 * self.loss.n_outputs, each + 8 * self.loss.n_scores
         return BytesPerRow(shared=shared, each=each)
@@ -269,7 +271,7 @@ class Response:
 
     def _by_class(self, rows: WeightedRows) -> Floats | None:
         """Return the weight of the class of each row, of several classes; None if all are 1."""
-        if self.class_weight is None or self.loss.task != "multiclass":
+        if self.class_weight is None or self.loss.task not in OF_CLASSES:
             return None
         classes = self.loss.known_classes  # type: ignore[attr-defined]
         of_classes = class_weights(self.class_weight, classes, self.y, rows.kept, rows.units.counts)

@@ -72,6 +72,9 @@ def words_of(
         axis = f"factor on the mean of {mean}" if mean else f"effect on {target_name}"
         up, down = f"raises {target_name}", f"lowers {target_name}"
         return Words(up, down, axis=axis, is_factor=bool(mean))
+    if estimator._loss.task == "ordinal":
+        up, down = f"raises {target_name}", f"lowers {target_name}"
+        return Words(up, down, axis=_effect(estimator, target_name))
     names = list(names_of_classes(estimator, class_names).values())
     output = output_of(estimator, target)
     if isinstance(output, int):

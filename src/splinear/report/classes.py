@@ -69,7 +69,8 @@ def class_table(scored: Scored, curves: list[Roc]) -> Numbers:
     w = np.ones(len(scored)) if scored.weights is None else scored.weights
     areas = {curve.name: f"{curve.area:.3f}" for curve in curves}
     taken: dict[int, Mistake] = {}
-    if scored.task == "multiclass":
+    is_single = scored.task in ("multiclass", "ordinal")
+    if is_single:
         for found in mistakes(scored):
             taken.setdefault(found.true, found)
     lines: list[tuple[float, tuple[str, ...]]] = []
@@ -84,7 +85,7 @@ def class_table(scored: Scored, curves: list[Roc]) -> Numbers:
             percent(hits / named) if named else "\N{EN DASH}",
             areas.get(name, "\N{EN DASH}"),
         ]
-        if scored.task == "multiclass":
+        if is_single:
             most = taken.get(k)
             cells.append(
                 "" if most is None else f"{scored.classes[most.predicted]} ({percent(most.share)})"
@@ -92,7 +93,7 @@ def class_table(scored: Scored, curves: list[Roc]) -> Numbers:
         lines.append((recall, tuple(cells)))
     lines.sort(key=lambda line: np.inf if np.isnan(line[0]) else line[0])
     head = ["class", "rows", "recall", "precision", "area under ROC"]
-    head += ["most often taken for"] if scored.task == "multiclass" else []
+    head += ["most often taken for"] if is_single else []
     return Numbers(tuple(head), tuple(cells for _, cells in lines[:MOST_ROWS]))
 
 

@@ -97,7 +97,7 @@ class Content:
     @cached_property
     def outputs(self) -> list[str]:
         """The names of the outputs."""
-        if not self.class_names:
+        if not self.class_names or self.pieces.task == "ordinal":
             return [self.target_name]
         return self.class_names[1:] if self.pieces.task == "binary" else self.class_names
 
@@ -129,7 +129,7 @@ class Content:
         """A short name of the unit of what terms add, or of the factor."""
         if self.is_factor:
             return f"factor on {self.target_name}"
-        if not self.class_names:
+        if not self.class_names or self.pieces.task == "ordinal":
             return score_unit(self.model, self.target_name)
         kind = "relative log-odds" if self.pieces.link == "softmax" else "log-odds"
         return kind if self.pieces.link else "margin"

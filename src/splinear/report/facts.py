@@ -43,6 +43,8 @@ def headline(content: Content) -> str:
         f"{content.class_names[:1] and content.class_names[0]}",
         "multiclass": f"tells {len(content.class_names)} classes apart",
         "multilabel": f"predicts {len(content.class_names)} labels",
+        "ordinal": f"predicts which of {len(content.class_names)} ordered levels "
+        f"{content.target_name} has",
     }[pieces.task]
     return (
         f"An additive model that {what}. Its score is a sum of {parts}; all of them are on this "
@@ -80,6 +82,10 @@ def _target(content: Content) -> Fact:
         return Fact("Target", content.target_name, f"a number; loss: {title}")
     names = [shortened(name, 24) for name in content.class_names]
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    if content.pieces.grades is not None:
+        cuts = ", ".join(number(float(cut), 3) for cut in content.pieces.grades.cut_points[:12])
+        more = ", ..." if len(names) > 13 else ""
+        return Fact("Target", listed, f"{len(names)} ordered levels; cut points: {cuts}{more}")
     what = "labels" if content.pieces.task == "multilabel" else "classes"
     return Fact("Target", listed, f"{len(names)} {what}")
 

@@ -91,6 +91,8 @@ def _of_classes(scored: Scored, events: Events | None) -> list[Measure]:
         found = [*_areas(scored), accuracy]
         if events is not None:
             found += _of_events(events, usual=int(np.argmax(shares)) in scored.positives)
+        if scored.task == "ordinal":
+            found += _of_levels(scored, shares)
         return found + _of_probabilities(scored, shares)
     hint = f"says little here: {percent(usual)} of the rows are {events.other}"
     accuracy = Measure("Accuracy", percent(right), percent(usual), hint)
@@ -172,6 +174,29 @@ def _of_probabilities(scored: Scored, shares: Floats) -> list[Measure]:
     return [
         _compared("Log-loss", log_loss, p[known], base, "lower is better"),
         _compared("Brier score", brier, p[known], base, "lower is better"),
+    ]
+
+
+def _of_levels(scored: Scored, shares: Floats) -> list[Measure]:
+    """Return measures by which a level that is far off costs more than a neighboring one."""
+    p, known = scored.probability, scored.y >= 0
+    if p is None or not known.any():
+        return []
+    y, w = scored.y[known], None if scored.weights is None else scored.weights[known]
+    up_to = y[:, None] <= np.arange(len(shares) - 1)
+
+    def ranked(q: Floats) -> float:
+        off = np.cumsum(q, axis=1)[:, :-1] - up_to
+        return float(np.average((off**2).sum(axis=1), weights=w))
+
+    def levels_off(q: Floats) -> float:
+        median = (np.cumsum(q, axis=1)[:, :-1] < 0.5).sum(axis=1)
+        return float(np.average(np.abs(median - y), weights=w))
+
+    base = np.tile(shares, (len(y), 1))
+    return [
+        _compared("Ranked probability score", ranked, p[known], base, "lower is better"),
+        _compared("Levels off", levels_off, p[known], base, "of the median level, in the mean"),
     ]
 
 

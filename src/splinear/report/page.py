@@ -124,7 +124,7 @@ def _of_panel(content: Content, panel: WhatIf) -> dict[str, object]:
         "what_if": panel,
         "outputs": content.outputs,
         "n_outputs": content.pieces.n_outputs,
-        "has_probability": content.pieces.link in ("logistic", "softmax"),
+        "has_probability": content.pieces.link in ("logistic", "softmax", "ordinal"),
     }
 
 

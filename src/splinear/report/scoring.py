@@ -25,7 +25,7 @@ class Scored:
 
     Attributes
     ----------
-    task : {"regression", "binary", "multiclass", "multilabel"}
+    task : {"regression", "binary", "multiclass", "multilabel", "ordinal"}
     y : ndarray of shape (n,) or (n, n_labels)
         Numbers; indices of classes, -1 for one that did not occur in training; or 0 and 1.
     prediction : ndarray of the same shape
@@ -99,7 +99,7 @@ def score_rows(
     probability: Floats | None = None
     if task != "regression" and link is not None:
         probability = loss.probabilities(scores)  # type: ignore[attr-defined]
-    if task in ("binary", "multiclass"):
+    if task in ("binary", "multiclass", "ordinal"):
         known = model.classes_.tolist()
         given = truth
         truth, prediction = (_numbers(labels, known) for labels in (truth, prediction))

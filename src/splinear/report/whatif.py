@@ -107,6 +107,8 @@ def what_if(content: Content) -> WhatIf:
         "fixed": fixed.tolist(),
         "terms": [_term(term) for term in used],
     }
+    if pieces.grades is not None:
+        data["cuts"] = pieces.grades.cut_points.tolist()
     return WhatIf(
         controls=tuple(_control(content, pieces.features[j], curves[j]) for j in order),
         surfaces=tuple((len(order) + k, s.name) for k, s in enumerate(surfaces)),

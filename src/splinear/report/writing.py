@@ -126,7 +126,7 @@ def _title(content: Content) -> str:
     if not names:
         what = content.target_name
     elif len(names) > 3:
-        what = f"{len(names)} classes"
+        what = f"{len(names)} {'levels' if content.pieces.grades is not None else 'classes'}"
     else:
         what = " or ".join([", ".join(names[:-1]), names[-1]])
     return f"{type(content.model).__name__}: {what}"

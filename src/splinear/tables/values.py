@@ -26,6 +26,7 @@ __all__ = [
     "is_boolean",
     "is_missing",
     "kind_of",
+    "level_order",
     "numbers",
     "ordered",
 ]
@@ -62,6 +63,25 @@ def kind_of(values: Values) -> Kind:
     if dtype == nw.Binary:
         return Kind.BYTES
     return Kind.DATE if dtype.is_temporal() else Kind.OTHER
+
+
+def level_order(y: Input) -> tuple[object, ...] | None:
+    """Return the categories of an ordered categorical type, in their order; otherwise None.
+
+    These are ordered categories of pandas, and enumerations of polars.
+    """
+    dtype = getattr(y, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    if categories is None:
+        return None
+    is_ordered = getattr(dtype, "ordered", None)  # polars has none, and only enumerations an order
+    if is_ordered is None:
+        is_ordered = nw.dependencies.is_polars_series(y) and type(dtype).__name__ == "Enum"
+    return (
+        tuple(categories.to_list() if hasattr(categories, "to_list") else categories)
+        if (is_ordered)
+        else None
+    )
 
 
 def _are_objects(values: nw.Series[Input], dtype: nw.dtypes.DType) -> bool:

@@ -29,16 +29,18 @@ def information_plain(kept: Information) -> Plain:
         "n_rows": int(kept.n_rows),
         "n_coupled": int(kept.n_coupled),
         "scatter": asdict(kept.scatter),
+        **({} if kept.shared is None else {"shared": plain_array(kept.shared)}),
     }
 
 
 def information_from(data: object, where: str, layout: Layout) -> Information:
     """Return the information of a problem with this layout from plain data."""
+    has_shared = isinstance(data, dict) and "shared" in data
     f = Fields(
         data,
         where,
         "blocks ties totals coupling slopes factors n_rows n_coupled scatter pair_blocks "
-        "pair_slopes",
+        "pair_slopes" + " shared" * has_shared,
     )
     shapes = [group.block_shape for group in layout.groups]
     blocks = [
@@ -48,13 +50,18 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
     if n == 0:
         raise ValueError(f"{f.at('blocks')}: there is no output.")
     factors = _factors(f, layout) if f.has("factors") else None
+    shared = f.array("shared", (None, None)) if has_shared else None
+    if shared is not None and (n > 1 or len(shared) != shared.shape[1] or not len(shared)):
+        raise ValueError(f"{f.at('shared')}: a square matrix is needed, for one output.")
     of_pairs = [group.block_shape for group in layout.pairs]
     return Information(
         blocks=blocks,
         ties=f.array("ties", (n, n_parameters)),
         totals=f.positive("totals", (n,)),
         factors=factors,
-        coupling=f.array("coupling", (_n_coupled(layout, factors, n),)),
+        coupling=f.array(
+            "coupling", (_n_coupled(layout, factors, n, 1 if shared is None else len(shared)),)
+        ),
         n_rows=f.integer("n_rows", 1),
         n_coupled=f.integer("n_coupled", 1),
         slopes=f.array("slopes", (n, n_parameters)),
@@ -64,6 +71,7 @@ def information_from(data: object, where: str, layout: Layout) -> Information:
             for k, own in enumerate(f.items("pair_blocks", n))
         ],
         pair_slopes=f.array("pair_slopes", (n, layout.n_parameters - n_parameters)),
+        shared=shared,
     )
 
 
@@ -96,9 +104,9 @@ def _factors(f: Fields, layout: Layout) -> tuple[int, ...]:
     return tuple(found)  # type: ignore[arg-type]
 
 
-def _n_coupled(layout: Layout, factors: tuple[int, ...] | None, n_outputs: int) -> int:
+def _n_coupled(layout: Layout, factors: tuple[int, ...] | None, n_outputs: int, n_ends: int) -> int:
     """Return the number of entries in the upper triangle of the thinned terms' matrix."""
     if factors is None:
         return 0
-    n = n_outputs * (Thinned(layout, factors).n_reached + 1)
+    n = n_outputs * (Thinned(layout, factors).n_reached + n_ends)
     return n * (n + 1) // 2

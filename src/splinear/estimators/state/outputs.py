@@ -15,7 +15,7 @@ from splinear.estimators.state.checking import (
 )
 from splinear.estimators.state.values import levels_from, value_from, value_plain
 from splinear.estimators.trainer import Duals
-from splinear.losses import LOSSES
+from splinear.losses import LOSSES, Ordinal
 from splinear.losses.base import Loss
 from splinear.losses.classes import ClassLoss
 from splinear.tables.columns import Columns
@@ -36,7 +36,8 @@ def loss_plain(loss: Loss) -> Plain:
         raise no_plain_form(loss)
     if isinstance(loss, ClassLoss):
         classes = value_plain(loss.known_classes, "classes_")
-        return {"name": loss.name, "classes": classes, "has_labels": bool(loss.has_labels)}
+        found = {"name": loss.name, "classes": classes, "has_labels": bool(loss.has_labels)}
+        return found if loss.shared is None else {**found, "shared": plain_array(loss.shared)}
     numbers: dict[str, Plain] = {
         name: [float(one) for one in value] if isinstance(value, tuple) else float(value)
         for name, value in loss.parameters().items()
@@ -51,11 +52,16 @@ def loss_from(data: object, where: str, n_outputs: int) -> Loss:
         raise refuse(where, f"one of the losses {list(LOSSES)}", name)
     empty = LOSSES[name]()
     if isinstance(empty, ClassLoss):
-        f = Fields(data, where, "name classes has_labels")
+        f = Fields(data, where, "name classes has_labels" + " shared" * isinstance(empty, Ordinal))
         classes, has_labels = _classes(f), f.flag("has_labels")
         found: Loss = empty.of_classes(classes, has_labels=has_labels)
         if type(found) is not type(empty) or (has_labels and len(classes) != n_outputs):
             raise refuse(where, f"classes of the loss {name}", len(classes))
+        if isinstance(empty, Ordinal):
+            cuts = f.array("shared", (len(classes) - 1,))
+            if np.any(np.diff(cuts) < 0.0):
+                raise refuse(f.at("shared"), "cut points in ascending order", cuts)
+            found = found.with_shared(cuts)
     else:
         names = list(empty.parameters())
         f = Fields(data, where, " ".join(["name", *names]))

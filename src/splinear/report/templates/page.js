@@ -162,6 +162,10 @@
       const sum = e.reduce((a, b) => a + b, 0);
       return e.map((value) => value / sum);
     }
+    if (data.link === "ordinal") {
+      const upTo = [...data.cuts.map((cut) => 1 / (1 + Math.exp(score[0] - cut))), 1];
+      return upTo.map((value, k) => value - (k ? upTo[k - 1] : 0));
+    }
     if (data.link !== "logistic") return null;
     const p = score.map((s) => 1 / (1 + Math.exp(-s)));
     return data.task === "binary" ? [1 / (1 + Math.exp(score[0])), p[0]] : p;
@@ -244,6 +248,10 @@
       const named = data.classes.filter((_, k) => found.score[k] > 0);
       return `Labels: ${named.join(", ") || "none"}`;
     }
+    if (data.task === "ordinal") {
+      const most = highest(found.chance);
+      return `Probability of ${data.classes[most]}: ${percent(found.chance[most])}`;
+    }
     const k = data.task === "binary" ? Number(found.score[0] > 0) : highest(found.score);
     if (found.chance === null) return `Predicted class: ${data.classes[k]}`;
     const of = data.task === "binary" ? 1 : k;
@@ -255,9 +263,10 @@
     const first = make("div");
     first.append(make("div", "", name), make("div", "big", value));
     figures.replaceChildren(first);
-    if (nOutputs === 1) return;
+    const isOrdered = data.task === "ordinal";
+    if (nOutputs === 1 && !isOrdered) return;
     const list = make("div", "chances");
-    data.outputs.forEach((label, k) => {
+    (isOrdered ? data.classes : data.outputs).forEach((label, k) => {
       const line = make("div", `chance-of c${k % 10}`);
       const text = found.chance === null ? plain(found.score[k]) : percent(found.chance[k]);
       const share = found.chance === null ? 0 : found.chance[k];

@@ -22,7 +22,7 @@ import numpy as np
 from splinear._types import Floats
 from splinear.model.layout import Layout
 from splinear.objective.local.training_rows import TrainingRows
-from splinear.objective.loss_sums import LossSum
+from splinear.objective.loss_sums import LossSum, left_of, shared_of
 from splinear.objective.objective import Objective
 from splinear.objective.problem import Problem, Result, Start, Stopping, stack
 from splinear.objective.space import Space, dot
@@ -282,8 +282,10 @@ def certify_sum(
     tilt = 0.0
     primal = 0.5 * dot(theta, pull) + losses
     if space.is_free and primal != 0.0:
-        tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F)))
-    return [with_gap(found, primal, gap, stopping.tol, tilt) for found in results]
+        tilt = float(np.abs(R.sum(axis=1)) @ np.abs(total.best_shift(F))) + left_of(total, F)
+    shared = shared_of(total, F)
+    known = [replace(found, shared=shared) for found in results]
+    return [with_gap(found, primal, gap, stopping.tol, tilt) for found in known]
 
 
 def with_gap(

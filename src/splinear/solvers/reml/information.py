@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from splinear import _core
 from splinear._types import Floats
+from splinear.losses.curvature import Profiled
 from splinear.model.information import Information, Thinned, thinned_within
 from splinear.model.layout import Layout
 from splinear.objective.point import Point
+from splinear.objective.rows import ThinnedProducts
 
 __all__ = ["gather"]
 
@@ -40,6 +44,7 @@ def gather(at: Point) -> Information:
         scatter=at.scatter,
         pair_blocks=at.independent_pair_blocks(),
         pair_slopes=slopes[:, n_of_curves:],
+        shared=cast(Profiled, at.curvature).of_cuts if at.total.loss.n_shared else None,
     )
 
 
@@ -56,12 +61,24 @@ def _coupling(at: Point, thinned: Thinned, n_rows: int) -> Floats:
     some = at.curvature.some(np.arange(n_rows), np.full(n_rows, space.n_rows / n_rows))
     pairs = [(k, m) for k in range(n_outputs) for m in range(k, n_outputs)]
     found = products(some.between(k, m) for k, m in pairs)
+    if isinstance(some, Profiled):
+        return _upper_half(_with_cuts(found[0], products, some), space.n_threads)
     if n_outputs == 1:
         return _upper_half(found[0], space.n_threads)
     whole = np.zeros((n_outputs, n, n_outputs, n))
     for (k, m), own in zip(pairs, found, strict=True):
         whole[k, :, m] = own
     return _upper_half(whole.reshape(n_outputs * n, n_outputs * n), space.n_threads)
+
+
+def _with_cuts(matrix: Floats, products: ThinnedProducts, at: Profiled) -> Floats:
+    """Return the matrix of one output with minus the cut points in place of the intercept."""
+    n, of_cuts = len(matrix) - 1, at.of_cuts
+    out = np.zeros((n + len(of_cuts), n + len(of_cuts)))
+    out[:n, :n], out[n:, n:] = matrix[:n, :n], of_cuts
+    for k, own in enumerate(products(at.springs(k) for k in range(len(of_cuts)))):
+        out[n + k, :n] = out[:n, n + k] = own[:n, -1]
+    return out
 
 
 def _upper_half(matrix: Floats, n_threads: int) -> Floats:

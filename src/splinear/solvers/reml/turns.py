@@ -58,7 +58,9 @@ def turns_from(points: list[Point], stopping: Stopping) -> Turns:
         MOST_PRODUCTS * space.rows.n_values
     )
     is_small = int(space.used.sum()) <= MOST_COEFFICIENTS and not space.layout.pairs
-    is_single = space.is_free and all(point.space.n_outputs == 1 for point in points)
+    is_single = space.is_free and all(
+        point.space.n_outputs == 1 and not point.total.loss.n_shared for point in points
+    )
     if not (is_cheap and is_small and is_single and space.cone is None):
         return StepTurns(points, stopping)
     price_of_products = AS_MANY * space.rows.value_price * space.rows.n_values
