@@ -60,7 +60,8 @@ def task_of(loss: str | None, task: str | None, seems: str) -> str:
         known = ", ".join(name for losses in LOSSES.values() for name in losses)
         raise OptionError(f"there is no loss {loss!r}; --loss is one of {known}")
     if task is not None and task not in LOSSES:
-        raise OptionError(f"--task is {', '.join(LOSSES)}; got {task!r}")
+        *others, last = LOSSES
+        raise OptionError(f"--task is {', '.join(others)} or {last}; got {task!r}")
     if task is not None and by_loss not in (None, task):
         raise OptionError(f"--loss {loss} is for {by_loss}, and --task says {task}")
     return task or by_loss or seems
