@@ -1,7 +1,9 @@
-// Python bindings of solve/arrow.hpp, support/banded_blocks.hpp and support/step_variances.hpp.
+// Python bindings of solve/arrow.hpp, support/banded_blocks.hpp, support/step_variances.hpp and
+// model/part_variances.hpp.
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
+#include "model/part_variances.hpp"
 #include "solve/arrow.hpp"
 #include "support/step_variances.hpp"
 
@@ -73,9 +75,32 @@ nb::object variances(const Cube<double>& bands, const Table<double>& u, std::int
     return nb::make_tuple(table(found.own), table(found.steps), table(found.solved));
 }
 
+nb::object variances_of_parts(const Cube<double>& bands, const Cube<double>& rows,
+                              const Table<bool>& used, const Table<double>& line,
+                              const Vector<double>& line_precision, const Cube<double>& bends,
+                              const Table<double>& u, std::int64_t n_threads) {
+    const std::size_t n = used.shape(0);
+    const std::size_t stride = used.shape(1);
+    PartVariances found;
+    {
+        nb::gil_scoped_release release;
+        const auto is_used = copied<std::uint8_t>(used);
+        found = part_variances({as_bands(bands), as_bands(rows), is_used, as_span(line),
+                                as_span(line_precision), as_span(bends), as_span(u), stride},
+                               threads(n_threads));
+    }
+    if (!found.is_definite) return nb::none();
+    const auto vector = [&](std::vector<double>& values) {
+        return to_numpy<NumpyVector>(std::move(values), n);
+    };
+    return nb::make_tuple(to_numpy<NumpyTable>(std::move(found.steps), n, stride),
+                          to_numpy<NumpyTable>(std::move(found.bends), n, bends.shape(1)),
+                          vector(found.seen), vector(found.slope), vector(found.left));
+}
+
 }  // namespace
 
-// See solve/arrow.hpp, support/step_variances.hpp.
+// See solve/arrow.hpp, support/step_variances.hpp, model/part_variances.hpp.
 void bind_arrow(nb::module_& m) {
     nb::class_<ArrowGroup>(m, "ArrowGroup",
                            "The blocks of a group's features, factored, and what ties them to the "
@@ -128,6 +153,28 @@ void bind_arrow(nb::module_& m) {
           "Of numbers whose precision is M_j, tridiagonal, bands (n, size, 2) or (n, size, 1): "
           "their variances, those of the differences to the number before, and M_j^{-1} u_j; None "
           "if a matrix is not positive definite.");
+    m.def("part_variances", &variances_of_parts, nb::arg("bands").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("used").noconvert(), nb::arg("line").noconvert(),
+          nb::arg("line_precision").noconvert(), nb::arg("bends").noconvert(),
+          nb::arg("u").noconvert(), nb::arg("n_threads"),
+          nb::sig("def part_variances(bands: Annotated[NDArray[numpy.float64], dict(shape=(None, "
+                  "None, None), order='C', device='cpu', writable=False)], rows: "
+                  "Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', "
+                  "device='cpu', writable=False)], used: Annotated[NDArray[numpy.bool_], "
+                  "dict(shape=(None, None), order='C', device='cpu', writable=False)], line: "
+                  "Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', "
+                  "device='cpu', writable=False)], line_precision: "
+                  "Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', "
+                  "device='cpu', writable=False)], bends: Annotated[NDArray[numpy.float64], "
+                  "dict(shape=(None, None, 2), order='C', device='cpu', writable=False)], u: "
+                  "Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', "
+                  "device='cpu', writable=False)], n_threads: int) -> "
+                  "tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], "
+                  "NDArray[numpy.float64], NDArray[numpy.float64]] | None"),
+          "Of curves with these blocks, (n, stride, n_bands) with the penalty and rows (n, stride, "
+          "support) without: the variances of steps (n, stride) and bends (n, size), and per curve "
+          "what the rows add to the precision of its line, how that follows the intercept, and "
+          "what is left to the intercept; None if a block is not positive definite.");
 }
 
 }  // namespace splinear::bindings

@@ -104,6 +104,13 @@ NumpyTable level_weights(const GroupPenalty& self) {
     return to_numpy<NumpyTable>(std::move(out), self.n_features(), self.stride());
 }
 
+nb::tuple prior_variances(const GroupPenalty& self, const Cube<double>& bends) {
+    auto found = self.prior_variances(as_span(bends));
+    return nb::make_tuple(
+        to_numpy<NumpyTable>(std::move(found.steps), self.n_features(), self.stride()),
+        to_numpy<NumpyTable>(std::move(found.bends), self.n_features(), bends.shape(1)));
+}
+
 void make_limits(StepLimits* self, double radius, double accuracy, double gap, int max_products,
                  bool keeps_scores, bool is_quadratic, double max_score_change) {
     new (self) StepLimits{radius,       accuracy,        gap, max_products, keeps_scores,
@@ -160,6 +167,12 @@ void bind_step(nb::module_& m) {
              "g'S^{-1} g.")
         .def("take_levels", &take_levels, nb::arg("theta").noconvert(),
              "Takes the levels of curves off parameters, in place; returns their sum.")
+        .def("prior_variances", &prior_variances, nb::arg("bends").noconvert(),
+             nb::sig("def prior_variances(self, bends: Annotated[NDArray[numpy.float64], "
+                     "dict(shape=(None, None, 2), order='C', device='cpu', writable=False)]) -> "
+                     "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+             "The variances of steps (n_features, stride) and of bends (n_features, size) before "
+             "any rows were seen; bends (n_features, size, 2) are those of the penalty.")
         .def_prop_ro("level_weights", &level_weights, nb::rv_policy::automatic,
                      "The weights of parameters in their curve's level, (n_features, stride); 0 "
                      "where curves have none.");

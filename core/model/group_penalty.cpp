@@ -202,6 +202,27 @@ void GroupPenalty::write_softness(std::size_t first, std::size_t last, const dou
         penalty_);
 }
 
+GroupPenalty::PriorVariances GroupPenalty::prior_variances(std::span<const double> bends) const {
+    must(!ratios_.empty(), "there must be parts");
+    must_be("the size of bends", bends.size(), 2 * n_features() * size_);
+    PriorVariances out{softness_, std::vector<double>(n_features() * size_)};
+    for (std::size_t j = 0; j < n_features(); ++j) {
+        double* steps = &out.steps[j * stride_];
+        const double* ratios = &ratios_[j * stride_];
+        const double* row = &bends[2 * j * size_];
+        // M_j^{-1} = U^{-1} D^{-1} U'^{-1}, whose entries follow from those after them.
+        for (std::size_t k = size_ - 1; k-- > 0;) {
+            steps[k] += ratios[k] * ratios[k] * steps[k + 1];
+            const double beside = -ratios[k] * steps[k + 1];
+            const double left = row[2 * k];
+            const double right = row[2 * k + 1];
+            out.bends[j * size_ + k] =
+                left * left * steps[k] + 2.0 * left * right * beside + right * right * steps[k + 1];
+        }
+    }
+    return out;
+}
+
 void GroupPenalty::take_levels(std::size_t first, std::size_t last, double* theta,
                                double* to) const noexcept {
     for (std::size_t j = first; j < last; ++j, theta += stride_, ++to) {

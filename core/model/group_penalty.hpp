@@ -64,6 +64,16 @@ public:
     // Writes g_j'S_j^{-1} g_j to `to`, one number per feature.
     void write_softness(std::size_t first, std::size_t last, const double* g, double* to) const;
 
+    // Variances before any rows were seen: of the differences of curves without those of the line
+    // (and of deviations), n_features x stride, and of bends, n_features x size.
+    struct PriorVariances {
+        std::vector<double> steps;
+        std::vector<double> bends;
+    };
+
+    // `bends` are those of CurveParts. Throws std::invalid_argument if there are no parts.
+    PriorVariances prior_variances(std::span<const double> bends) const;
+
     // Subtracts the level of each curve from its coefficients, in place, and writes it to `to`, one
     // number per feature.
     void take_levels(std::size_t first, std::size_t last, double* theta, double* to) const noexcept;

@@ -2,14 +2,16 @@
 
 import pickle
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from written_out import explicit, scores
 
 from splinear import AdditiveClassifier, AdditiveRegressor
@@ -308,6 +310,35 @@ def test_why_no_pairs_were_kept(estimator, capsys):
     assert model.pair_search_["why_none"] in capsys.readouterr().err
     alone = estimator(interactions="auto").fit(X[:, :1], y)
     assert alone.pair_search_["why_none"] == "there were no pairs to look at"
+
+
+def test_many_weak_pairs_share_a_variance():
+    """One by one they do not help on held-out rows; together they do, also on new rows."""
+    random, n = np.random.default_rng(2), 2500
+    X = random.uniform(-1, 1, (n + 8000, 10))
+    f = X[:, 0].copy()
+    for a, b in combinations(range(10), 2):
+        f += 0.18 * random.choice([-1, 1]) * X[:, a] * X[:, b]
+    y = random.random(len(X)) < expit(f)
+
+    def loss(**how):
+        model = AdditiveClassifier(random_state=0, **how).fit(X[:n], y[:n])
+        return model, log_loss(y[n:], model.predict_proba(X[n:])[:, 1])
+
+    (_, of_curves), (model, of_both) = loss(), loss(interactions="auto")
+    surfaces = list(model.terms_.pairs)
+    assert len(surfaces) > 30
+    assert len({term.smoothness for term in surfaces}) == 1
+    assert of_both < of_curves - 0.004
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_product_of_counts_is_found_in_300_rows(seed):
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, (300, 4))
+    y = random.poisson(np.exp(0.5 + 0.5 * X[:, 2] + 1.5 * X[:, 0] * X[:, 1]))
+    model = AdditiveRegressor(loss="poisson", interactions="auto", random_state=0).fit(X, y)
+    assert (0, 1) in pairs_of(model)
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")

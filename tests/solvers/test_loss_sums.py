@@ -87,7 +87,7 @@ def test_the_core_finds_the_curvature_that_rows_lack(name):
     class Plain:
         """The same sum, of which the core knows nothing."""
 
-        farthest, each, gradient = total.farthest, total.each, total.gradient
+        farthest, each, gradient, loss = total.farthest, total.each, total.gradient, total.loss
 
     found = missing_curvature(total, F, D, curvature)
     expected = missing_curvature(Plain(), F, D, curvature)

@@ -174,11 +174,49 @@ void wrong_sizes_are_refused() {
     CHECK(refused({rows, t, weights, rows}));
 }
 
+// Prior variances are those of M_j^{-1}, inverted as a dense matrix.
+void prior_variances_are_those_of_the_inverse() {
+    const GroupPenalty penalty = make(true, false, true);
+    std::vector<double> rows = draw_all(2 * n * size, 0.5, 4);
+    for (std::size_t j = 0; j < n; ++j) std::fill_n(&rows[2 * j * size], 2, 0.0);
+    std::fill_n(&rows[2 * (2 * size - 2)], 2, 0.0);
+    const auto weights = draw_all(n * size, 0.5, 1);
+    const auto steps = draw_all(n, 0.5, 2);
+    const auto missing = draw_all(n, 0.5, 3);
+    const auto variance = draw_all(n, 0.01, 9);
+    const auto found = penalty.prior_variances(rows);
+    for (std::size_t j = 0; j < n; ++j) {
+        const std::size_t last = j == 1 ? size - 1 : size;
+        std::vector<double> M(last * last);
+        for (std::size_t k = 0; k < last; ++k) {
+            M[k * last + k] += weights[j * size + k] / steps[j];
+            if (k + 1 == last) break;
+            const double* row = &rows[2 * (j * size + k)];
+            M[k * last + k] += row[0] * row[0] / variance[j];
+            M[(k + 1) * last + k + 1] += row[1] * row[1] / variance[j];
+            M[k * last + k + 1] = M[(k + 1) * last + k] = row[0] * row[1] / variance[j];
+        }
+        const auto V = inverted(M, last);
+        for (std::size_t k = 0; k < last; ++k) {
+            CHECK(near(found.steps[j * (size + 1) + k], V[k * last + k], 1e-12));
+            if (k + 1 == last) break;
+            const double* row = &rows[2 * (j * size + k)];
+            const double expected = row[0] * row[0] * V[k * last + k] +
+                                    2.0 * row[0] * row[1] * V[k * last + k + 1] +
+                                    row[1] * row[1] * V[(k + 1) * last + k + 1];
+            CHECK(near(found.bends[j * size + k], expected, 1e-12));
+        }
+        CHECK(found.steps[j * (size + 1) + size] == missing[j]);
+    }
+    CHECK(is_refused([&] { make(true, false).prior_variances(rows); }));
+}
+
 }  // namespace
 
 int main() {
     softness_undoes_stiffness();
     parts_are_added();
+    prior_variances_are_those_of_the_inverse();
     levels_are_taken_off();
     wrong_sizes_are_refused();
     return result();

@@ -95,7 +95,7 @@ class Part:
                 table, layout, seed=seed, kept=kept, plan=plan, by_content=by_content
             )
             return cls([], replace(rows, layout=layout, table=_nowhere(layout)), [], None)
-        order = order_of(table, kept, seed, None, layout.curve_features if by_content else None)
+        order = order_of(table, kept, seed, None, layout if by_content else None)
         codes = code_rows(table, layout, order, MemoryPlan(), n_threads=1)
         rows = _rows(codes, layout, kept, table.shape[0], seed)
         return cls(codes, replace(rows, _held=order) if order.by_content else rows, [], None)

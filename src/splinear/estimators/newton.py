@@ -247,7 +247,10 @@ class NewtonTrainer:
         if not data.rows.layout.pairs:
             return data, chosen, search
         if len(chosen) > 1:
-            begins = [own.beside(begin.layout.pairs) for own in chosen]
+            is_one = begin.one_for_pairs
+            begins = [
+                replace(own.beside(begin.layout.pairs), one_for_pairs=is_one) for own in chosen
+            ]
             n_turns = MAX_TURNS
         else:
             # The surfaces of "auto" begin where those of the check ended.
@@ -289,7 +292,7 @@ class NewtonTrainer:
                 share, gain, begin = check.share(rows, sums), check.gain, check.begun
             if not stopping.watch.poll():
                 found, n_looked_at = asked.find(crossed, rows, sums)
-                search = PairSearch(n_looked_at, len(found), gain)
+                search = PairSearch(n_looked_at, len(found), gain, is_clear=share > 0.0)
                 wanted = asked.given | dict(list(found.items())[: ceil(share * len(found))])
         points = [
             Objective.of(few.rows, total, n_threads).begin(start)

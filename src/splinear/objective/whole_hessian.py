@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 MAX_DENSE = 2500  # largest number of coefficients per output for which the matrix may be formed
+# Share of the sum of second derivatives up to whose change an earlier matrix is kept: steps that
+# follow changes of variances take no more turns with it.
+KEPT_UNTIL = 0.02
 FEW_SAMPLED = 0.5  # of a function's diagonal entry: below this share, the one of all rows is used
 
 
@@ -121,12 +124,19 @@ class WholeHessian:
 
     def add_penalty(self, H: Floats, layout: Layout) -> None:
         """Add the penalty of a layout with the same parameters, in place."""
-        for to, beside, values in penalty_entries(layout, self._place):
-            H[to, beside] += values
+        for group, at in zip(layout.groups, layout.split(self._place), strict=True):
+            for to, beside, values in _band_entries(group, at):
+                H[to, beside] += values
+            for own, lowered in _lowered(group, at):
+                if own[-1] - own[0] + 1 == len(own):  # far faster than by indices
+                    here = slice(int(own[0]), int(own[-1]) + 1)
+                    H[here, here] -= np.outer(lowered, lowered)
+                else:
+                    H[np.ix_(own, own)] -= np.outer(lowered, lowered)
 
 
 class KeptHessian:
-    """The Hessian of the losses of one output, computed again if second derivatives change."""
+    """The Hessian of the losses of one output, computed again if second derivatives change much."""
 
     def __init__(self, space: Space) -> None:
         self.whole = WholeHessian(space)
@@ -135,7 +145,7 @@ class KeptHessian:
     def at(self, point: Point) -> Floats:
         """Return the matrix at a point, without the penalty; the caller may overwrite it."""
         h = point.curvature.diagonal[0]
-        if not np.array_equal(h, self._h):
+        if len(self._h) != len(h) or np.abs(h - self._h).sum() > KEPT_UNTIL * h.sum():
             self._raw, self._h = self.whole.raw(h, len(h)), h
         return self.whole.finished(self._raw.copy())
 
@@ -148,19 +158,32 @@ def penalty_entries(
     `places` are the indices of parameters in the matrix, -1 for those that are not in it.
     """
     for group, at in zip(layout.groups, layout.split(places), strict=True):
-        bands = group.penalty_bands
-        for p in range(bands.shape[2]):
-            n = group.stride - p
-            values, to, beside = bands[:, :n, p], at[:, :n], at[:, p:]
-            there = (values != 0.0) & (to >= 0) & (beside >= 0)
-            yield to[there], beside[there], values[there]
-            if p:
-                yield beside[there], to[there], values[there]
-        if group.parts is not None:
-            for own, lowered in zip(at, group.lines[1], strict=True):
-                there = np.flatnonzero((lowered != 0.0) & (own >= 0))
-                to, beside = np.meshgrid(own[there], own[there], indexing="ij")
-                yield to.ravel(), beside.ravel(), -np.outer(lowered[there], lowered[there]).ravel()
+        yield from _band_entries(group, at)
+        for own, lowered in _lowered(group, at):
+            to, beside = np.meshgrid(own, own, indexing="ij")
+            yield to.ravel(), beside.ravel(), -np.outer(lowered, lowered).ravel()
+
+
+def _band_entries(group: TermGroup, at: AnyArray) -> Iterator[tuple[AnyArray, AnyArray, Floats]]:
+    """Yield rows, columns and entries of the penalty's bands, for parameters at these places."""
+    bands = group.penalty_bands
+    for p in range(bands.shape[2]):
+        n = group.stride - p
+        values, to, beside = bands[:, :n, p], at[:, :n], at[:, p:]
+        there = (values != 0.0) & (to >= 0) & (beside >= 0)
+        yield to[there], beside[there], values[there]
+        if p:
+            yield beside[there], to[there], values[there]
+
+
+def _lowered(group: TermGroup, at: AnyArray) -> Iterator[tuple[AnyArray, Floats]]:
+    """Yield the places of a curve and the vector v by which its line lowers the matrix: by v v'."""
+    if group.parts is None:
+        return
+    for own, lowered in zip(at, group.lines[1], strict=True):
+        there = np.flatnonzero((lowered != 0.0) & (own >= 0))
+        if len(there):
+            yield own[there], lowered[there]
 
 
 def numbered(mask: AnyArray) -> AnyArray:

@@ -19,6 +19,7 @@ ordinary.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ LEAST_DISTINCT = 8  # rows; fewer different ones do not tell whether equal ones 
 UNSEEN = 0.25  # pairs that would agree in a larger table; added to those that do
 MOST_ROWS = 2**17  # rows of which pairs are counted; of more, those with some of the hashes
 LEAST_SHARE = 0.01  # of all rows: fewer copies are merged without a warning
+N_LEAVES = 16  # blocks of columns whose hashes are computed once
 SEED = 0x5A17
 
 
@@ -138,8 +140,11 @@ def _of_nonzeros(chunk: sparse.csr_array, factors: Hashes) -> Hashes:
 
 
 def _has_equals(hashes: Hashes) -> bool:
-    ascending = np.sort(hashes)  # far faster than np.unique
-    return bool((ascending[1:] == ascending[:-1]).any())
+    return _n_changes(np.sort(hashes)) < len(hashes) - 1  # far faster than np.unique
+
+
+def _n_changes(ascending: Hashes) -> int:
+    return int(np.count_nonzero(ascending[1:] != ascending[:-1]))
 
 
 def _firsts(hashes: Hashes, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -163,12 +168,16 @@ def _exceed_chance(table: Table, of_y: Hashes, of_all: Hashes, rows: NDArray[np.
     share = max(1, -(-len(rows) // MOST_ROWS))
     rows = rows[of_all[rows] % np.uint64(share) == 0]  # keeps equal rows together
     of_all = of_all[rows]
-    distinct = np.unique(of_all, return_index=True)[1]
-    if len(distinct) < LEAST_DISTINCT:
+    n_distinct = 1 + _n_changes(np.sort(of_all))
+    if n_distinct < LEAST_DISTINCT:
         return False
-    equal, of_any = _n_pairs(of_all), len(distinct) * (len(distinct) - 1) / 2.0
-    for block in [of_y[rows], *(own[rows] for own in _blocks(table))]:
+    equal, of_any, distinct = _n_pairs(of_all), n_distinct * (n_distinct - 1) / 2.0, None
+    for block in chain([of_y[rows]], _blocks(table, rows)):
         near = share * (_n_pairs(of_all - block) - equal)  # both rows are kept less often
+        if near == 0.0:  # as usual beside columns of continuous values: q does not matter
+            continue
+        if distinct is None:
+            distinct = np.unique(of_all, return_index=True)[1]
         q = np.sqrt((_n_pairs(block[distinct]) + UNSEEN) / (of_any + UNSEEN))
         if equal * (1.0 - q) < TIMES * near * q:
             return False
@@ -184,10 +193,19 @@ def _is_grid(values: AnyArray) -> bool:
     return bool(distinct[-1] - distinct[0] <= len(values) * np.diff(distinct).min())
 
 
-def _blocks(table: Table) -> Iterator[Hashes]:
-    """Yield the hashes of halves of the columns, quarters, eighths and sixteenths."""
-    for n_blocks in (2, 4, 8, 16):
-        if n_blocks // 2 < table.shape[1]:
-            for some in np.array_split(np.arange(table.shape[1]), n_blocks):
-                if len(some):
-                    yield _of_columns(table, some)
+def _blocks(table: Table, rows: NDArray[np.intp]) -> Iterator[Hashes]:
+    """Yield the hashes of halves of the columns, quarters, eighths and sixteenths, of some rows."""
+    n_columns = table.shape[1]
+    ends = [k * n_columns // N_LEAVES for k in range(N_LEAVES + 1)]
+    leaves = np.zeros((N_LEAVES, len(rows)), dtype=np.uint64)
+    for leaf, (first, last) in zip(leaves, pairwise(ends), strict=True):
+        if first < last:
+            leaf[:] = _of_columns(table, np.arange(first, last))[rows]
+    length, seen = N_LEAVES // 2, {(0, n_columns)}
+    while length > 0:
+        for k in range(0, N_LEAVES, length):
+            first, last = ends[k], ends[k + length]
+            if first < last and (first, last) not in seen:
+                seen.add((first, last))
+                yield leaves[k : k + length].sum(axis=0)
+        length //= 2

@@ -95,9 +95,7 @@ class DeviceRows:
         by_content: bool = False,
     ) -> DeviceRows:
         """Copy the rows to the device and code them there, in the order of TrainingRows."""
-        order = order_of(
-            table, kept, seed, row_groups, layout.curve_features if by_content else None
-        )
+        order = order_of(table, kept, seed, row_groups, layout if by_content else None)
         X = _whole(backend, table)
         cells = [backend.coded(group, order.n_rows) for group in layout.groups]
         for rows, piece in _pieces(backend, table, X):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splinear._types import AnyArray, Floats
+from splinear.model.layout import Layout
 from splinear.tables.chunks import as_dense
 from splinear.tables.table import Table
 
@@ -112,40 +113,44 @@ def order_of(
     kept: AnyArray | None,
     seed: int,
     groups: NDArray[np.intp] | None,
-    columns: AnyArray | None = None,
+    layout: Layout | None = None,
 ) -> Order:
     """Return the training order of a table.
 
-    With `columns`, those that are learned from, the order of the rows of a small table does not
-    matter.
+    With a layout, the order of the rows of a small table does not matter.
     """
     keys = None
-    if columns is not None and X.shape[0] * X.shape[1] <= MOST_KEYED:
-        keys = _keys_of(X, np.unique(columns), kept)
+    if layout is not None and X.shape[0] * X.shape[1] <= MOST_KEYED:
+        keys = _keys_of(X, layout, kept)
     return Order.draw(X.shape[0], kept, seed, groups, keys)
 
 
-def _keys_of(X: Table, columns: AnyArray, kept: AnyArray | None) -> Floats:
+def _keys_of(X: Table, layout: Layout, kept: AnyArray | None) -> Floats:
     """Return a number for every row of X in `kept`, (n_rows,), which tells most rows apart.
 
     It is that of any other order of the rows, units of the columns, and signs. Rows that are held
     out decide between models that may differ much; it would be odd if shuffling X changed which.
+    The ranges of columns are those of the layout.
     """
-    keys = np.empty(X.shape[0])
-    lo, hi = np.full(len(columns), np.nan), np.full(len(columns), np.nan)
-    for rows, values in _dense_chunks(X, columns):
-        used = values if kept is None else values[kept[rows]]
-        if len(used):
-            lo, hi = np.fmin(lo, np.fmin.reduce(used)), np.fmax(hi, np.fmax.reduce(used))
+    columns, first = np.unique(layout.curve_features, return_index=True)
+    axes = [group.embedding.axes for group in layout.groups]
+    lo = np.concatenate([np.zeros(0), *(own.lo for own in axes)])[first]
+    hi = np.concatenate([np.zeros(0), *(own.hi for own in axes)])[first]
     varies = hi > lo  # columns of zeros change nothing
     weights = np.zeros(len(columns))
     weights[varies] = np.random.default_rng(STREAM).random(int(varies.sum()))
+    keys = np.empty(X.shape[0])
     for rows, values in _dense_chunks(X, columns):
         with np.errstate(all="ignore"):  # constant columns, and the largest numbers
-            from_middle = np.abs((values - lo) - (hi - values)) / (hi - lo)
+            each = hi - values
+            np.subtract(values - lo, each, out=each)
+            np.abs(each, out=each)
+            each /= hi - lo
+            if not np.isfinite(each).all():
+                np.nan_to_num(each, copy=False, nan=2.0, posinf=0.0)
+        each *= weights
         # Not a matrix product, whose last digits depend on the number of rows in a chunk.
-        each = np.nan_to_num(from_middle, nan=2.0, posinf=0.0) * weights
-        keys[rows] = np.add.reduce(each, axis=1)
+        np.add.reduce(each, axis=1, out=keys[rows])
     return keys if kept is None else keys[kept]
 
 

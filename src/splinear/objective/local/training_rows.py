@@ -95,7 +95,7 @@ class TrainingRows:
         its rows.
         """
         plan, n = plan or MemoryPlan(), X.shape[0]
-        order = order_of(X, kept, seed, row_groups, layout.curve_features if by_content else None)
+        order = order_of(X, kept, seed, row_groups, layout if by_content else None)
         nonzeros = takes_nonzeros(X, layout)
         is_coded = not nonzeros and not exact
         if nonzeros and not exact:

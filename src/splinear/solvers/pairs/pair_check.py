@@ -34,8 +34,12 @@ from splinear.terms.varying_group import VaryingGroup
 __all__ = ["N_TURNS", "PairCheck", "PairSearch", "Smooth", "without_flat"]
 
 SHARES = 1.0, 0.5, 0.25, 0.125, 0.0625  # of the pairs found, those with most evidence
-SURE = 2.0  # standard errors of the gain from which on no further fold is looked at
+SURE = 2.0  # standard errors of the gain, or loss, from which on no further fold is looked at
+# Standard errors that the gain of a second attempt must have. The first one needs none: REML
+# flattens surfaces without an effect, and on few rows the gain of a strong product may be unclear.
+CLEAR = 1.0
 N_TURNS = 8  # of REML, where models are only compared
+N_TURNS_OF_ONE = 4  # where all surfaces share a variance
 
 # From a set with surfaces, a model to begin with, and a number of turns to the smoothness of all.
 Smooth = Callable[[TrainingSet, Smoothness, int], Smoothness]
@@ -58,12 +62,15 @@ class PairSearch:
         By how much surfaces lowered the loss per held-out row; None if that was not checked.
     has_rows : bool
         Whether there are enough rows to look for pairs.
+    is_clear : bool
+        Whether the gain was enough.
     """
 
     n_looked_at: int
     n_found: int
     gain: float | None = None
     has_rows: bool = True
+    is_clear: bool = True
 
     def report(self, layout: Layout, n_given: int) -> dict[str, int | float | str | None]:
         """Return all of it as a dict, with a reason if no surfaces are kept.
@@ -86,7 +93,7 @@ class PairSearch:
             return "there were no pairs to look at"
         if not self.n_found:
             return "no pair had enough evidence"
-        if self.gain is not None and self.gain <= 0.0:
+        if self.gain is not None and not self.is_clear:
             return "surfaces did not lower the loss of held-out rows"
         return "their surfaces turned out to be flat"
 
@@ -95,7 +102,7 @@ class PairSearch:
 class PairCheck:
     """Compares curves with curves and surfaces on held-out rows, fold by fold.
 
-    It ends when the gain is clear, or after all folds.
+    It ends when the gain or loss is clear, or after all folds.
 
     Attributes
     ----------
@@ -113,23 +120,53 @@ class PairCheck:
     guess: float
     gains: Floats = field(default_factory=lambda: np.zeros((len(SHARES), 0)))
     last: Smoothness | None = None  # the model of the last fold
+    one_variance: bool = False  # whether all surfaces share one
+    found: dict[int, Pairs] = field(default_factory=dict)  # without the rows of each fold
 
     def share(self, rows: TrainingRows, totals: Sequence[LossSum]) -> float:
         """Return the share of the pairs found that is best; 0 if none is worth having.
 
-        `rows` are all rows, and `totals` the sums of losses over them.
+        `rows` are all rows, and `totals` the sums of losses over them. If surfaces with a variance
+        each do not help, all of them with the same one are tried: many weak effects may be lost in
+        choosing among them, but not together.
         """
+        self._look(rows, totals)
+        if not self.is_clear and self.last is not None and self.last.n_turns > 0:
+            own = self.gains, self.last
+            self.one_variance, self.gains = True, np.zeros((len(SHARES), 0))
+            self._look(rows, totals)
+            if not self.is_clear:
+                self.gains, self.last = own
+        return SHARES[self._best] if self.is_clear else 0.0
+
+    def _look(self, rows: TrainingRows, totals: Sequence[LossSum]) -> None:
+        """Compare on held-out rows, until it is clear whether there is a gain."""
         for k in range(N_FOLDS):
-            found, _ = self.asked.find(self.crossed, rows, totals, held_out=k)
+            if k not in self.found:
+                self.found[k], _ = self.asked.find(self.crossed, rows, totals, held_out=k)
             if self.stopping.watch.poll():
                 break
-            own = self._gains(k, found)
+            own = self._gains(k, self.found[k])
             self.gains = np.concatenate([self.gains, own], axis=1)
-            best = self.gains[int(self.gains.sum(axis=1).argmax())]
-            if best.sum() > SURE * best.std() * np.sqrt(len(best)):
+            if abs(self._in_errors) > SURE:
                 break
-        best_share = int(self.gains.sum(axis=1).argmax())
-        return SHARES[best_share] if self.gain > 0.0 else 0.0
+
+    @property
+    def _best(self) -> int:
+        """The number of the share with the largest gain."""
+        return int(self.gains.sum(axis=1).argmax())
+
+    @property
+    def _in_errors(self) -> float:
+        """The gain of the best share, in standard errors; 0 where no losses differ."""
+        best = self.gains[self._best]
+        error = float(best.std()) * np.sqrt(len(best)) if len(best) else 0.0
+        return float(best.sum() / error) if error > 0.0 else 0.0
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether there is a gain; a second attempt must gain more than the error of that."""
+        return self._in_errors > (CLEAR if self.one_variance else 0.0)
 
     @property
     def gain(self) -> float:
@@ -145,11 +182,12 @@ class PairCheck:
         if not found:
             return np.zeros((len(SHARES), len(without)))
         points, out = self._trained(k, given | found), []
-        for share in SHARES:
+        for share in SHARES[:1] if self.one_variance else SHARES:
             kept = set(given) | set(list(found)[: ceil(share * len(found))])
             scores = [_scores_of(point, kept) for point in points]
             out.append(without - crossed.losses(k, scores))
-        return np.stack(out)
+        # A shared variance is that of all: shares of them were not chosen.
+        return np.stack(out + out * (len(SHARES) - len(out)))
 
     def _trained(self, k: int, pairs: Pairs) -> list[Point]:
         """Return models of curves and surfaces trained without fold k."""
@@ -159,8 +197,16 @@ class PairCheck:
         rows = self.asked.add(part.rows, pairs, points, weights, stopping.n_threads)
         starts = [Start(coef=p.parameters, intercept=p.theta[:, -1]) for p in points]
         surfaces = [group.scaled(self.guess) for group in rows.layout.pairs]
-        begin = replace(self.curves, starts=starts).beside(surfaces)
-        self.last = self.smooth(part.with_rows(rows), begin, N_TURNS)
+        if self.one_variance and self.last is not None:
+            more = _shared(self.last, surfaces)
+            surfaces = [
+                group if isinstance(group, VaryingGroup) else group.scaled(more)
+                for group in surfaces
+            ]
+        begin = replace(self.curves, starts=starts, one_for_pairs=self.one_variance)
+        begin = begin.beside(surfaces)
+        n_turns = N_TURNS_OF_ONE if self.one_variance else N_TURNS
+        self.last = self.smooth(part.with_rows(rows), begin, n_turns)
         rows = rows.with_layout(self.last.layout)
         return crossed.trained(rows, k, self.last.starts, stopping)
 
@@ -191,6 +237,20 @@ class PairCheck:
                     coef[..., at] = start.coef[..., known[key][2]]
             starts.append(replace(start, coef=coef))
         return replace(self.last, layout=layout, starts=starts, n_turns=self.curves.n_turns)
+
+
+def _shared(before: Smoothness, surfaces: Sequence[PairGroup]) -> float:
+    """Return the mean variance of surfaces by their degrees of freedom, relative to first ones."""
+    total = freedom = 0.0
+    of_pairs = before.edf[len(before.layout.groups) :]
+    for group, edf in zip(before.layout.pairs, of_pairs, strict=True):
+        if not isinstance(group, VaryingGroup):
+            total += float(group.variance @ edf)
+            freedom += float(edf.sum())
+    first = [group.variance for group in surfaces if not isinstance(group, VaryingGroup)]
+    if not first or not total > 0.0:
+        return 1.0
+    return total / (freedom * float(np.concatenate(first).mean()))
 
 
 def _scores_of(point: Point, kept: set[FeaturePair]) -> Floats:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from splinear import _core
 from splinear._caching import cached_property
 from splinear._types import Floats
 from splinear.model.factoring import factor_with, pair_variances
 from splinear.model.layout import Layout
-from splinear.objective.blocks import band_products, penalized_bands
+from splinear.objective.blocks import penalized_bands
 from splinear.objective.point import Point
 from splinear.penalties import DifferencePenalty
 from splinear.terms.embedding import reciprocals
@@ -286,104 +285,39 @@ class PartsPosterior:
 
     @classmethod
     def of(cls, group: TermGroup, blocks: Floats, u: Floats, n_threads: int = 1) -> PartsPosterior:
-        """Compute the variances; the arguments are those of `posterior_variances`.
-
-        A curve is g + b l. With B the block of g and its penalty, H that of the rows alone and p =
-        l - B^{-1} H l, the covariance of the curve's coefficients is B^{-1} + p p' / sigma, with
-        sigma = 1 / t_line + l'H p the precision of b. (The inverse of the matrix itself, in which
-        b has been eliminated, would cancel.)
-        """
-        parts, size = group.parts, group.size
+        """Compute the variances; the arguments are those of `posterior_variances`."""
+        parts = group.parts
         assert parts is not None
         line, _, precision = group.lines
         u, of_gap = _apart(group, blocks, u)
-        of_line = band_products(blocks, line, group.used)
         bands = penalized_bands(group, blocks, n_threads)
+        rows, bends_of, of_b = map(np.ascontiguousarray, (blocks, parts.bends, u))
 
-        def inverses(matrices: Floats) -> tuple[Floats, Floats]:
-            return band_inverses(matrices, np.stack([of_line, u]))
+        def variances(matrices: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+            found = _core.part_variances(
+                matrices, rows, group.used, line, precision, bends_of, of_b, n_threads
+            )
+            if found is None:
+                raise LinAlgError("a block is not positive definite")
+            return found
 
-        V, (solved, of_u) = factor_with(inverses, bands, bands[:, :, 0])
-        V = np.where(group.used[..., None], V, 0.0)
-        p = np.where(group.used, line - solved, 0.0)
-        seen = np.maximum((of_line * p).sum(axis=1), 0.0)
-        sigma = precision + seen
-        slope = (p * u).sum(axis=1) / sigma  # of the coefficients that follow the intercept
-        x = np.where(group.used, of_u, 0.0) + slope[:, None] * p
-        left = np.maximum(1.0 - (u * x).sum(axis=1), 1e-10)
-        steps, bends = _step_variances(group, V), _bend_variances(group, V)
-        # Beside B^{-1}, the curve g moves with b and with the intercept.
-        for moved, variance in ((p - line, 1.0 / sigma), (x - slope[:, None] * line, 1.0 / left)):
-            d = group.differences(moved)
-            steps += d**2 * variance[:, None]
-            bends += parts.bends_of(d[:, :size]) ** 2 * variance[:, None]
+        steps, bends, seen, slope, left = factor_with(variances, bands, bands[:, :, 0])
         if group.has_gaps:
             steps[:, -1] = _of_deviation(steps[:, -1], of_gap)
         return cls(
             np.where(group.used, steps, 0.0),
             np.where(parts.has_bends, bends, 0.0),
             # 1 - 1 / (sigma t_line), which would cancel, and what the intercept takes of it
-            (parts.line_variance > 0) * (seen / sigma)
+            (parts.line_variance > 0) * (seen / (precision + seen))
             - reciprocals(parts.line_variance) * slope**2 / left,
         )
 
 
-def _step_variances(group: TermGroup, V: Floats) -> Floats:
-    """Return Var(d_jk), (n_features, stride), given bands of the coefficients' covariance."""
-    out, size = V[..., 0].copy(), group.size
-    out[:, 1:size] += V[:, : size - 1, 0] - 2.0 * V[:, : size - 1, 1]
-    return out
-
-
-def _bend_variances(group: TermGroup, V: Floats) -> Floats:
-    """Return Var(e_jk), (n_features, size), given bands of the coefficients' covariance."""
-    assert group.parts is not None
-    V, rows = V[:, : group.size], group.parts.bends
-    before, after = -rows[:, 1:-1, 0], rows[:, 1:-1, 1]
-    here = -before - after
-    out = np.zeros(V.shape[:2])
-    out[:, 1:-1] = (
-        before**2 * V[:, :-2, 0]
-        + here**2 * V[:, 1:-1, 0]
-        + after**2 * V[:, 2:, 0]
-        + 2.0 * before * here * V[:, :-2, 1]
-        + 2.0 * here * after * V[:, 1:-1, 1]
-        + 2.0 * before * after * V[:, :-2, 2]
-    )
-    return out
-
-
 def _prior_variances(group: TermGroup) -> tuple[Floats, Floats]:
     """Return Var(d_jk), (n_features, stride), and Var(e_jk) before any rows were seen."""
-    parts, n = group.parts, group.size
-    assert parts is not None
-    bands = parts.step_bands(np.where(group.used[:, :n], group.precision[:, :n], 1.0))
-
-    def inverses(matrices: Floats) -> tuple[Floats, Floats]:
-        return band_inverses(matrices, np.zeros((0, *matrices.shape[:2])))
-
-    V, _ = factor_with(inverses, bands, bands[:, :, 0])
-    left, right = parts.bends[..., 0], parts.bends[..., 1]
-    of_bends = left**2 * V[..., 0] + 2.0 * left * right * V[..., 1]
-    of_bends[:, :-1] += (right**2)[:, :-1] * V[:, 1:, 0]
-    of_steps = np.zeros(group.shape)
-    of_steps[:, :n] = V[..., 0]
-    if group.has_gaps:
-        of_steps[:, -1] = group.missing_variance
-    return np.where(group.used, of_steps, 0.0), np.where(parts.has_bends, of_bends, 0.0)
-
-
-def band_inverses(bands: Floats, x: Floats) -> tuple[Floats, Floats]:
-    """Return the entries of M_j^{-1} inside the bands (n, m, n_bands), and M_j^{-1} x_j of all x.
-
-    x is (n_vectors, n, m).
-    """
-    n, m, n_bands = bands.shape
-    lower = np.ascontiguousarray(np.moveaxis(bands, 2, 0)).reshape(n_bands, n * m)
-    factor = cholesky_banded(lower, lower=True, check_finite=False)
-    V = _core.band_inverse(np.ascontiguousarray(factor)).reshape(n_bands, n, m)
-    solved = cho_solve_banded((factor, True), x.reshape(len(x), n * m).T, check_finite=False)
-    return np.moveaxis(V, 0, 2), np.ascontiguousarray(solved.T).reshape(x.shape)
+    assert group.parts is not None
+    of_steps, of_bends = group.core_penalty.prior_variances(np.ascontiguousarray(group.parts.bends))
+    return of_steps, np.where(group.parts.has_bends, of_bends, 0.0)
 
 
 def _variances_of_all(group: TermGroup, blocks: list[Floats], u: Floats, n_threads: int) -> Floats:

@@ -49,6 +49,7 @@ from splinear.penalties import DifferencePenalty
 from splinear.solvers.reml.posterior import Measures
 from splinear.solvers.reml.turns import turns_from
 from splinear.terms.basis import BSplineBasis
+from splinear.terms.embedding import reciprocals
 from splinear.terms.group import TermGroup
 from splinear.terms.pair_group import PairGroup
 from splinear.terms.parts import Parts
@@ -66,7 +67,8 @@ __all__ = [
 ]
 
 FIRST = 3  # turns without longer steps, because the models are still far from their optimum
-GROWTH, LONGEST = 1.5, 8.0  # of the factor: per turn, and in total
+GROWTH = 2.0  # of the factor, per turn: 3 ends no earlier, 1.5 takes a quarter more turns
+SHORTEST, LONGEST = 0.5, 8.0  # of the factor; 16 overshoots, so that spambase takes 3 turns more
 LEAST, MOST = 1e-8, 1e8  # relative to the first guess; a curve of the smallest variance is flat
 LEAST_TURNS, MAX_TURNS = 5, 40
 # Largest remaining change of a term's degrees of freedom, relative to them or to this many.
@@ -90,16 +92,16 @@ class Pace:
     """The factor by which the plain step of each variance, of curves and gaps, is lengthened.
 
     Each turn changes the logarithm of a variance by a share of the remaining way. For a term with
-    almost no effect this share is small, and its variance decreases slowly toward 0. So the step of
-    a term grows as long as its direction stays the same, and is a plain one again when the
-    direction reverses. If each step is r times the last one, a factor of 1 / (1 - r) would lead to
-    the end at once. A step is at most GROWTH times as long as the last one that did not go too far,
-    so it overshoots by at most GROWTH - 1 of the way: it ends where plain turns do.
+    almost no effect this share is small, and its variance decreases slowly toward 0. If a change of
+    the logarithm by m makes the plain step shorter by m r, the end is 1 / r plain steps away (the
+    secant method, for each variance by itself). As terms depend on each other, and models follow
+    their variances only nearly, the factor is limited: it grows by GROWTH per turn, as long as the
+    direction stays the same.
     """
 
     def __init__(self) -> None:
         self._n_turns = 0
-        self._factor, self._step = np.ones(0), np.zeros(0)
+        self._factor, self._step, self._before = np.ones(0), np.zeros(0), np.ones(0)
 
     def lengthened(self, now: Floats, wanted: Floats, first: Floats) -> Floats:
         """Return the variances after steps longer than those from `now` to `wanted`.
@@ -110,11 +112,17 @@ class Pace:
         step = np.log(np.divide(wanted, now, out=np.ones_like(now), where=counts))
         self._n_turns += 1
         if self._n_turns <= FIRST:
-            self._factor, self._step = np.ones_like(step), step
+            self._factor, self._step, self._before = np.ones_like(step), step, now
             return wanted
+        moved = np.log(np.divide(now, self._before, out=np.ones_like(now), where=counts))
+        shorter = self._step - step
+        to_end = np.divide(
+            moved, shorter, out=np.full_like(step, np.inf), where=moved * shorter > 0
+        )
         goes_on = step * self._step > 0.0
-        self._factor = np.where(goes_on, np.minimum(GROWTH * self._factor, LONGEST), 1.0)
-        self._step = step
+        most = np.where(goes_on, np.minimum(GROWTH * self._factor, LONGEST), 1.0)
+        self._factor = np.maximum(np.minimum(to_end, most), SHORTEST)
+        self._step, self._before = step, now
         farther = wanted * np.exp((self._factor - 1.0) * step)
         return np.minimum(np.maximum(farther, LEAST * first), MOST * first)
 
@@ -132,6 +140,7 @@ class Smoothness:
     n_turns: int
     n_rows: int  # number of rows used
     loss: Loss | None = None  # with the parameters that were estimated, if it has some
+    one_for_pairs: bool = False  # whether all surfaces have the same variance
 
     def beside(self, surfaces: Sequence[PairGroup]) -> Smoothness:
         """Return the same curves with surfaces, which are 0."""
@@ -183,6 +192,7 @@ def choose_smoothness(
         first = _with_parts(first, first)
     layout = first if begin is None else begin.layout
     starts: Sequence[Start | None] = [None] * len(totals) if begin is None else begin.starts
+    one_for_pairs = begin is not None and begin.one_for_pairs
     moves = _Moves(settled, in_all=in_all)
     pace = None if in_all and begin is None else Pace()
     on = rows.with_layout(layout)
@@ -215,7 +225,14 @@ def choose_smoothness(
             else:
                 has_edges = [n_turns > 1 and can for can in can_have_edges]
                 new, gain = _updated_layout(
-                    layout, first, measures, noise, pace, has_edges, of_pairs=n_turns > 1
+                    layout,
+                    first,
+                    measures,
+                    noise,
+                    pace,
+                    has_edges,
+                    of_pairs=n_turns > 1,
+                    one_for_pairs=one_for_pairs,
                 )
                 layout = layout.with_pairs(new.pairs) if only_pairs else new
             loss, is_known = None, True
@@ -225,7 +242,9 @@ def choose_smoothness(
                 loss, is_known = after.loss, after.loss.is_near(before.loss)
                 turns.renew([after])
             here = [_start(point) for point in found]
-            chosen = Smoothness(layout, tuple(edf), here, n_turns, rows.n_rows, loss)
+            chosen = Smoothness(
+                layout, tuple(edf), here, n_turns, rows.n_rows, loss, one_for_pairs=one_for_pairs
+            )
             if watch.on_pass(n_turns, gap, rows.n_rows):
                 break
             losses, last = sum(point.losses for point in found), losses
@@ -302,11 +321,13 @@ def _updated_layout(
     has_edges: Sequence[bool],
     *,
     of_pairs: bool,
+    one_for_pairs: bool,
 ) -> tuple[Layout, float]:
     """Return the layout with the variances and weights that follow from the measures.
 
     `pace` lengthens the steps of curves, unless it is None. `has_edges` says which groups of curves
-    get weights of steps, and `of_pairs` whether surfaces do. The second result is the log evidence
+    get weights of steps, `of_pairs` whether surfaces do, and `one_for_pairs` whether these share a
+    variance. The second result is the log evidence
     that the new variances of curves should gain: its slopes along the logarithms of the t_j, which
     are 1/2 (sum_k w_jk d_jk^2 / t_j - e_j), times their changes.
     """
@@ -323,7 +344,8 @@ def _updated_layout(
         _edges(at_first.embedding.used, at_first.edges, measure, noise) if has else group.edges
         for has, (group, at_first, measure) in zip(has_edges, curves, strict=True)
     ]
-    surfaces = [_updated_pairs(*those, noise, with_edges=of_pairs) for those in pairs]
+    shared = _shared_variance(layout, first, measures[n:], noise) if one_for_pairs else None
+    surfaces = [_updated_pairs(*those, noise, shared, with_edges=of_pairs) for those in pairs]
     counts = (now > 0.0) & (variances > 0.0)
     change = np.log(np.divide(variances, now, out=np.ones_like(now), where=counts))
     slope = 0.5 * (np.divide(squares / noise, now, out=freedom.copy(), where=counts) - freedom)
@@ -347,9 +369,18 @@ def _explained(group: TermGroup, measure: Measures) -> Floats:
 
 
 def _updated_pairs(
-    group: PairGroup, first: PairGroup, measure: Measures, noise: float, *, with_edges: bool
+    group: PairGroup,
+    first: PairGroup,
+    measure: Measures,
+    noise: float,
+    shared: float | None,
+    *,
+    with_edges: bool,
 ) -> PairGroup:
-    """Return the surfaces with the variances and weights that follow from the measures."""
+    """Return the surfaces with the variances and weights that follow from the measures.
+
+    `shared` is the variance of all surfaces, relative to the first one; None: each has its own.
+    """
     if isinstance(group, VaryingGroup):
         assert isinstance(first, VaryingGroup)
         curve = _updated_curves(group.curve, first.curve, measure, noise)
@@ -357,10 +388,37 @@ def _updated_pairs(
             own = group.curve.embedding.variance
             curve = curve.with_variance(own, curve.missing_variance, curve.edges, curve.parts)
         return group.with_curve(curve)
+    if shared is not None:
+        wanted = shared * first.variance
+        return group.with_variance(
+            _variances(group.variance, first.variance, wanted, np.ones_like(wanted)), group.edges
+        )
     squares = measure.n_outputs * (measure.squares * group.edge_weights).sum(axis=1) / noise
     variance = _variances(group.variance, first.variance, squares, measure.edf)
     edges = _edges(first.used, None, measure, noise) if with_edges else group.edges
     return group.with_variance(variance, edges)
+
+
+def _shared_variance(
+    layout: Layout, first: Layout, measures: Sequence[Measures], noise: float
+) -> float:
+    """Return the next variance of all surfaces together, relative to the first one.
+
+    A plain step goes less than half of the way, so two are taken.
+    """
+    squares = freedom = 0.0
+    logs = [np.zeros(0)]
+    for group, at_first, measure in zip(layout.pairs, first.pairs, measures, strict=True):
+        if isinstance(group, VaryingGroup) or isinstance(at_first, VaryingGroup):
+            continue
+        own = (measure.squares * group.edge_weights).sum(axis=1)
+        squares += measure.n_outputs * float(own @ reciprocals(at_first.variance)) / noise
+        freedom += float(measure.edf.sum())
+        there = (group.variance > 0.0) & (at_first.variance > 0.0)
+        logs.append(np.log(group.variance[there] / at_first.variance[there]))
+    now = float(np.exp(np.concatenate(logs).mean())) if sum(map(len, logs)) else 1.0
+    plain = squares / freedom if freedom > 0.0 else now
+    return plain * float(np.clip(plain / now, 0.1, 10.0))
 
 
 def _updated_curves(

@@ -3,9 +3,9 @@
 - `StepTurns`: steps by products with the Hessian, which are passes over the rows. If there are so
   few rows that these are faster than factoring H, the steps are nearly exact as well.
 - `DirectTurns`: if the whole Hessian H of the losses can be formed quickly, a turn solves
-  (H + S) s = -gradient for its step s. H is that of all rows, and is kept only if their second
-  derivatives have not changed, as in sums of squares: approximations of H depend on which function
-  of a curve the intercept replaces, so that a curve would not be fitted like its mirror image.
+  (H + S) s = -gradient for its step s. H is that of all rows, and is kept while their second
+  derivatives hardly change: approximations from fewer rows depend on which function of a curve the
+  intercept replaces, so that a curve would not be fitted like its mirror image.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_COEFFICIENTS = 1_000  # largest number of coefficients that a turn solves f
 # Factoring H may cost as much as this many products; it costs n^3 / 30 for n coefficients. Steps
 # take about 10, and follow nearly as well: cod_rna, where it costs 38, takes 0.23 s, not 0.58 s.
 AS_MANY = 12
-CLOSELY = 1e-3  # relative to the tolerance, for steps by products in place of a factor
+CLOSELY = 0.1  # relative to the tolerance, for steps by products in place of a factor
 MOST_PRODUCTS = 24  # of functions per value of X to form H; above, steps by products are faster
 ROUNDING = 1e-9  # relative to the objective; codes are summed in single precision
 
