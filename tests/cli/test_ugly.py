@@ -85,7 +85,10 @@ def test_a_table_that_is_named_txt(invoke, failed, tmp_path):
         (["--target", "churn", "--interactions", "2", "--loss", "hinge"], ["--interactions"]),
         (["--target", "churn", "--max-memory", "lots"], ["max_memory"]),
         (["--target", "churn", "--C", "-1"], ["--C is a number above 0; got -1"]),
-        (["--target", "churn", "--task", "ranking"], ["--task is classification, regression or ordinal; got 'ranking'"]),
+        (
+            ["--target", "churn", "--task", "ranking"],
+            ["--task is classification, regression or ordinal; got 'ranking'"],
+        ),
         (["--target", "churn", "--delimiter", ";;"], ["--delimiter"]),
     ],
     ids=lambda given: " ".join(given[2:4]) if given and given[0].startswith("--") else "",
