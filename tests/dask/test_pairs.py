@@ -50,14 +50,9 @@ def check_same(found, local, X) -> None:
     assert found.objective_ == pytest.approx(local.objective_, rel=local.tol)
     names = [[term.features for term in one.terms_] for one in (found, local)]
     assert names[0] == names[1]
-    # REML of surfaces ends where all degrees of freedom together move by 1 % of their sum. Steps by
-    # products and by a factored Hessian come from other sides; settled to 1e-5 both are equal.
-    freedom = [np.array([term.edf for term in one.terms_]) for one in (found, local)]
-    if local.C is None:
-        np.testing.assert_allclose(*freedom, rtol=0.0, atol=0.01 * freedom[1].sum())
-    else:
-        for own, other in zip(found.terms_, local.terms_, strict=True):
-            np.testing.assert_allclose(own.smoothness, other.smoothness, rtol=0.02)
+    for own, other in zip(found.terms_, local.terms_, strict=True):
+        # REML settles degrees of freedom, to 1 % or .1; small variances may differ by more.
+        np.testing.assert_allclose(own.edf, other.edf, rtol=0.02, atol=0.1)
     np.testing.assert_allclose(
         found.feature_importances_, local.feature_importances_, rtol=0.05, atol=1e-3
     )
