@@ -210,7 +210,7 @@ def test_the_gap_of_a_surrogate_is_a_relative_entropy():
     assert_allclose(smooth.gap(y, f[None], R), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, np.nan, "0.5x", [0.1, 0.1], [], [0.5, 2.0]])
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, np.nan, "0.5", True, [0.1, 0.1], [], [0.5, 2.0]])
 def test_what_is_no_level_is_refused(level):
     with pytest.raises(ValueError, match="needs a level between 0 and 1"):
         Quantile(level)

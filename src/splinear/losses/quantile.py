@@ -89,9 +89,12 @@ class Quantile(Loss):
     def __post_init__(self) -> None:
         wrong = "Quantile needs a level between 0 and 1, or a list of different ones"
         try:
-            levels = np.asarray(self.level, dtype=np.float64)
-        except (TypeError, ValueError):
+            levels = np.asarray(self.level)
+        except ValueError:  # lists of different lengths
             raise ValueError(f"{wrong}; got {self.level!r}.") from None
+        if levels.dtype.kind not in "iuf":  # text is not read as numbers
+            raise ValueError(f"{wrong}; got {self.level!r}.")
+        levels = levels.astype(np.float64)
         each = np.atleast_1d(levels)
         is_inside = levels.ndim <= 1 and len(each) > 0 and np.all((each > 0.0) & (each < 1.0))
         if not is_inside or len(np.unique(each)) < len(each):
