@@ -570,6 +570,32 @@ def test_blocks_and_the_intercept():
     refused(_core.solve_arrow, [unfit], 9.0, numbers(3, 9), 1, match="not positive definite")
 
 
+def test_variances_of_the_parts_of_curves():
+    n, size = 2, 4
+    bands, rows, used = numbers(n, size, 3), numbers(n, size, 2), np.ones((n, size), dtype=bool)
+    bands[..., 0] = 3.0
+    line, precision, bends, u = numbers(n, size), numbers(n), numbers(n, size, 2), 0.1 * used
+    sound = bands, rows, used, line, precision, bends, u
+    steps, of_bends, seen, slope, left = _core.part_variances(*sound, 1)
+    assert steps.shape == of_bends.shape == (n, size)
+    assert seen.shape == slope.shape == left.shape == (n,)
+    assert _core.part_variances(-bands, *sound[1:], 1) is None
+    wrong = {
+        "size of line": (3, line[:1].copy()),
+        "the size of used": (4, numbers(3)),
+        "curves of bends": (5, numbers(1, 2 * size, 2)),
+        "of all coefficients": (5, numbers(n, size - 2, 2)),
+        "size of u": (6, u[:1].copy()),
+        "size of the bands": (0, bands[:, 1:].copy()),
+        "size of the rows": (1, rows[:1].copy()),
+        "three bands": (0, bands[..., :2].copy()),
+    }
+    for match, (place, array) in wrong.items():
+        arrays = [*sound[:place], array, *sound[place + 1 :]]
+        refused(_core.part_variances, *arrays, 1, match=match)
+    refused(_core.part_variances, *sound, 0, match="n_threads")
+
+
 def test_bands():
     n, size = 2, 4
     bands, used = numbers(n, size, 2), np.ones((n, size), dtype=bool)
@@ -604,6 +630,8 @@ def test_what_penalties_take():
     refused(penalty().distance, rows, rows, rows[:, 1:].copy(), match="length of rows")
     made, flat = group_penalty(), numbers(LENGTH)
     one = flat[None, :]
+    refused(made.prior_variances, numbers(1, N_FEATURES * SIZE, 2), match="curves of bends")
+    refused(made.prior_variances, numbers(N_FEATURES, SIZE, 2), match="must be parts")
     for call in (made.add_pull, made.soften):
         call(one, one.copy(), 1)
         refused(call, one[:, 1:], one, 1, match=f"parameters must be {LENGTH}, not 17")

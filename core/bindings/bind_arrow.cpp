@@ -81,6 +81,7 @@ nb::object variances_of_parts(const Cube<double>& bands, const Cube<double>& row
                               const Table<double>& u, std::int64_t n_threads) {
     const std::size_t n = used.shape(0);
     const std::size_t stride = used.shape(1);
+    must_be("the curves of bends", bends.shape(0), n);
     PartVariances found;
     {
         nb::gil_scoped_release release;

@@ -105,6 +105,7 @@ NumpyTable level_weights(const GroupPenalty& self) {
 }
 
 nb::tuple prior_variances(const GroupPenalty& self, const Cube<double>& bends) {
+    must_be("the curves of bends", bends.shape(0), self.n_features());
     auto found = self.prior_variances(as_span(bends));
     return nb::make_tuple(
         to_numpy<NumpyTable>(std::move(found.steps), self.n_features(), self.stride()),
