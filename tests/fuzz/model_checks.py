@@ -17,6 +17,8 @@ from written_out import explicit, scores
 
 from splinear import AdditiveClassifier, AdditiveRegressor, AdditiveSVC, AdditiveSVR
 from splinear.tables.chunks import as_dense
+from splinear.terms.group import TermGroup
+from splinear.terms.varying_group import VaryingGroup
 
 MOST_COLUMNS = 400  # of an embedding that is written out
 LOG_LINK = ("poisson", "gamma", "tweedie", "negative_binomial")
@@ -298,6 +300,11 @@ def rounding_of_center(problem: Problem, intercept: np.ndarray) -> float:
     return float(step * (np.abs(intercept - problem.center).max() + step) / problem.bias**2)
 
 
+def has_parts(curve: TermGroup) -> bool:
+    """Return whether curves have more than one variance each."""
+    return curve.edges is not None or curve.parts is not None
+
+
 def check_objective(
     model: Any, X: Any, y: np.ndarray, given: Mapping[str, Any], *, warned: bool
 ) -> None:
@@ -323,8 +330,10 @@ def check_objective(
         f"{value:.6g} with, {at_zero:.6g} without curves"
     )
     allowed = max(1e-6, 2.0 * model.tol) * abs(value) + rounding
-    edges = any(group.edges is not None for group in model._model.layout.groups)
-    if warned or edges or model._model.layouts:
+    layout = model._model.layout
+    curves = [*layout.groups, *(g.curve for g in layout.pairs if isinstance(g, VaryingGroup))]
+    # `explicit` writes out curves with one variance each.
+    if warned or model._model.layouts or any(has_parts(curve) for curve in curves):
         return
     kept = np.flatnonzero(weights_of(given, len(y)) > 0)
     best = reached_by_others(problem, kept)

@@ -81,7 +81,7 @@ def _embedded(pairs: PairGroup, B: Floats) -> Floats:
         curve, B = pairs.curve, pairs.curves_of(pairs.gather(B)).copy()
         B[..., : curve.size] = curve.embedding.penalty.embed(B[..., : curve.size])
         B[..., : curve.size] *= np.sqrt(curve.embedding.variance)[:, None]
-        B[..., curve.size :] *= np.sqrt(curve.missing_variance)[:, None, None]
+        B[..., curve.size :] *= np.sqrt(curve.missing_variance)[:, None]
         return pairs.from_curves(B)
     grids = pairs.gather(B).reshape(*B.shape[:-1], *pairs.n_nodes)
     beyond = np.flip(np.flip(grids, (-1, -2)).cumsum(axis=-1).cumsum(axis=-2), (-1, -2))

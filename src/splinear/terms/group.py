@@ -322,7 +322,7 @@ class TermGroup:
         bands *= np.minimum(stiffness, MOST_STIFF / largest)[:, None, None]
         if self.parts is not None:
             assert isinstance(penalty, DifferencePenalty)
-            bent = self.parts.bend_bands(penalty.held)
+            bent = self.parts.bend_bands(penalty.held, MOST_STIFF)
             bent[..., : bands.shape[2]] += bands
             bands = bent
         if not self.has_gaps:

@@ -101,11 +101,11 @@ class Parts:
         out[..., 0] += precision
         return np.asarray(out)
 
-    def bend_bands(self, held: int) -> Floats:
+    def bend_bands(self, held: int, most: float) -> Floats:
         """Return the bands (n_features, size, 3) of the matrix of bends in coefficients.
 
-        Entry [j, k, p] is entry (k, k + p) of feature j's matrix; the first `held` coefficients are
-        0.
+        Entry [j, k, p] is entry (k, k + p) of feature j's matrix, no larger than `most`; the first
+        `held` coefficients are 0.
         """
         before, after = -self.bends[..., 0], self.bends[..., 1]
         here = -before - after
@@ -117,7 +117,8 @@ class Parts:
         out[:, :-1, 1] += before[:, 1:] * here[:, 1:]
         out[:, :-1, 2] = before[:, 1:] * after[:, 1:]
         out[:, :held] = 0.0
-        out *= reciprocals(self.bend_variance)[:, None, None]
+        largest = max(1.0, float(np.abs(out).max(initial=0.0)))
+        out *= np.minimum(reciprocals(self.bend_variance), most / largest)[:, None, None]
         return out
 
     def line_pull(self, precision: Floats) -> tuple[Floats, Floats]:
