@@ -150,7 +150,7 @@ class Quantile(Loss):
         return np.maximum(self._level * r, (self._level - 1.0) * r)
 
     def gap(self, y: AnyArray, F: Floats, R: Floats) -> Floats:
-        """Return |f - y| times the distance of the slope to that at f."""
+        """Return ``|f - y|`` times the distance of the slope to that at f."""
         r, s, level = _residuals(y, F[0]), R[0], self._level
         inside = np.clip(s, -level, 1.0 - level)
         each = np.maximum(r, 0.0) * (inside + level)
